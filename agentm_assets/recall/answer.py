@@ -1,0 +1,56 @@
+"""The shape of an answer: stable, documented, and the same in CLI, MCP and evaluation."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Verdict = Literal["answer", "weak", "none"]
+Mode = Literal["hybrid", "lexical"]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ScoreParts(_Frozen):
+    """Why a hit stands where it stands. Ranks count from 1; None: that arm did not find it."""
+
+    lexical_rank: int | None
+    lexical_score: float | None
+    dense_rank: int | None
+    dense_score: float | None
+    entity: bool
+    penalty: float  # product of all penalties, 1.0 for none
+    penalties: tuple[str, ...]  # "status:superseded", "space:personal", …
+
+
+class Hit(_Frozen):
+    """One note with its best section. `start` and `end` are byte offsets into the file."""
+
+    path: str
+    title: str
+    header_path: str
+    chunk: int
+    start: int
+    end: int
+    score: float
+    snippet: str
+    status: str | None
+    altitude: str | None
+    type: str | None
+    kind: str | None
+    space: str
+    captured: str | None
+    captured_origin: str | None
+    entities: tuple[str, ...]
+    backlinks: int
+    stale: bool  # the file changed after it was indexed
+    parts: ScoreParts
+
+
+class Answer(_Frozen):
+    verdict: Verdict
+    confidence: float
+    mode: Mode
+    why: str | None  # why the mode is degraded or something was left out; None when all is well
+    hits: tuple[Hit, ...]
