@@ -1,0 +1,237 @@
+"""Writing a note's rows whole, and reading them back.
+
+Columns are bound as lists and unnested: one statement a table and batch, which DuckDB runs some
+thirty times faster than row by row.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import duckdb
+
+from agentm_assets.contract.findings import Finding
+from agentm_assets.extract.model import EntityMention
+from agentm_assets.index.rows import (
+    AliasRow,
+    ChunkRow,
+    EntityRow,
+    IndexedNote,
+    LinkRow,
+    NoteRow,
+)
+
+NOTE_TABLES = (
+    "notes",
+    "builds",
+    "chunks",
+    "links",
+    "link_keys",
+    "entities",
+    "aliases",
+    "unreadable",
+)
+"""Tables whose rows belong to one note. `linking` keeps `note_keys`: it needs the old ones."""
+
+_NOTE_TYPES = (
+    "VARCHAR VARCHAR BIGINT BIGINT VARCHAR VARCHAR VARCHAR VARCHAR VARCHAR VARCHAR VARCHAR VARCHAR "
+    "VARCHAR VARCHAR VARCHAR VARCHAR[] VARCHAR VARCHAR VARCHAR VARCHAR BOOLEAN"
+)
+_CHUNK_TYPES = "BIGINT VARCHAR INTEGER VARCHAR INTEGER BIGINT BIGINT BIGINT VARCHAR VARCHAR VARCHAR"
+_LINK_TYPES = (
+    "VARCHAR INTEGER VARCHAR VARCHAR VARCHAR VARCHAR BIGINT INTEGER VARCHAR VARCHAR VARCHAR "
+    "VARCHAR[]"
+)
+_ENTITY_TYPES = "VARCHAR VARCHAR VARCHAR VARCHAR VARCHAR INTEGER BIGINT VARCHAR"
+_FINDING_TYPES = "VARCHAR INTEGER VARCHAR VARCHAR VARCHAR VARCHAR"
+
+
+def insert(
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    types: str,
+    rows: Sequence[tuple[Any, ...]],
+) -> None:
+    """Insert rows into a table; `types` names each column's DuckDB type, in order."""
+    if not rows:
+        return
+    names = types.split()
+    columns = ", ".join(f"unnest(?::{name}[])" for name in names)
+    connection.execute(
+        f"INSERT INTO {table} SELECT {columns}",
+        [list(column) for column in zip(*rows, strict=True)],
+    )
+
+
+def delete_notes(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> None:
+    """Remove every row of these notes, of whatever table."""
+    for table in NOTE_TABLES:
+        _delete(connection, table, paths)
+    _delete(connection, "findings", paths)
+
+
+def _delete(connection: duckdb.DuckDBPyConnection, table: str, paths: Sequence[str]) -> None:
+    connection.execute(
+        f"DELETE FROM {table} WHERE path IN (SELECT unnest(?::VARCHAR[]))", [list(paths)]
+    )
+
+
+def insert_notes(
+    connection: duckdb.DuckDBPyConnection, notes: Sequence[IndexedNote], built_for: str
+) -> None:
+    """Insert the rows of these notes; their old rows must be gone. Link keys are not written."""
+    insert(connection, "notes", _NOTE_TYPES, [_note_values(n.note) for n in notes])
+    insert(connection, "builds", "VARCHAR VARCHAR", [(n.note.path, built_for) for n in notes])
+    insert(
+        connection,
+        "chunks",
+        _CHUNK_TYPES,
+        [
+            (
+                c.chunk_id,
+                c.path,
+                c.ordinal,
+                c.header_path,
+                c.level,
+                c.start,
+                c.end,
+                c.overlap_start,
+                c.text,
+                c.embed_text,
+                c.embed_hash,
+            )
+            for n in notes
+            for c in n.chunks
+        ],
+    )
+    insert(
+        connection, "links", _LINK_TYPES, [_link_values(link) for n in notes for link in n.links]
+    )
+    insert(
+        connection,
+        "entities",
+        _ENTITY_TYPES,
+        [
+            (
+                e.path,
+                e.mention.key,
+                e.mention.kind,
+                e.mention.surface,
+                e.mention.detail,
+                e.mention.count,
+                e.mention.start,
+                e.mention.confidence,
+            )
+            for n in notes
+            for e in n.entities
+        ],
+    )
+    insert(
+        connection,
+        "aliases",
+        "VARCHAR VARCHAR VARCHAR VARCHAR",
+        [(a.path, a.alias, a.alias_key, a.origin) for n in notes for a in n.aliases],
+    )
+    insert_findings(connection, [n.finding for n in notes if n.finding is not None], "note")
+
+
+def insert_findings(
+    connection: duckdb.DuckDBPyConnection, findings: Iterable[Finding], origin: str
+) -> None:
+    """Record findings; `origin` is "note" (goes with the note) or "scan" (each pass's own)."""
+    insert(
+        connection,
+        "findings",
+        _FINDING_TYPES,
+        [(f.path, f.line, f.code, f.message, f.cure, origin) for f in findings],
+    )
+
+
+def load_notes(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> list[IndexedNote]:
+    """The rows of these notes, in path order; paths without a note are left out."""
+    wanted = [list(paths)]
+
+    def rows(columns: str, table: str, order: str) -> list[tuple[Any, ...]]:
+        return connection.execute(
+            f"SELECT {columns} FROM {table} WHERE path IN (SELECT unnest(?::VARCHAR[])) "
+            f"ORDER BY {order}",
+            wanted,
+        ).fetchall()
+
+    chunks: dict[str, list[ChunkRow]] = defaultdict(list)
+    for row in rows("*", "chunks", "path, ordinal"):
+        chunks[row[1]].append(ChunkRow(*row))
+    links: dict[str, list[LinkRow]] = defaultdict(list)
+    for row in rows("*", "links", "path, ordinal"):
+        links[row[0]].append(LinkRow(*row[:-1], candidates=tuple(row[-1])))
+    entities: dict[str, list[EntityRow]] = defaultdict(list)
+    for path, key, kind, surface, detail, count, start, confidence in rows(
+        "*", "entities", "path, key"
+    ):
+        mention = EntityMention(key, kind, surface, detail, count, start, confidence)
+        entities[path].append(EntityRow(path, mention))
+    aliases: dict[str, list[AliasRow]] = defaultdict(list)
+    for row in rows("*", "aliases", "path, origin DESC, alias_key"):
+        aliases[row[0]].append(AliasRow(*row))
+    findings = {
+        row[0]: Finding(*row[:5])
+        for row in rows("path, line, code, message, cure", "findings", "path, origin DESC")
+    }
+    result = []
+    for row in rows("*", "notes", "path"):
+        path = row[0]
+        note = NoteRow(*row[:15], tuple(row[15]), *row[16:])
+        result.append(
+            IndexedNote(
+                note,
+                tuple(chunks[path]),
+                tuple(links[path]),
+                tuple(entities[path]),
+                tuple(aliases[path]),
+                findings.get(path),
+            )
+        )
+    return result
+
+
+def _note_values(n: NoteRow) -> tuple[Any, ...]:
+    return (
+        n.path,
+        n.content_hash,
+        n.size,
+        n.mtime_ns,
+        n.space,
+        n.memory_class,
+        n.title,
+        n.type,
+        n.kind,
+        n.status,
+        n.altitude,
+        n.captured,
+        n.captured_origin,
+        n.updated,
+        n.slug,
+        list(n.tags),
+        n.summary,
+        n.lifecycle_tier,
+        n.rules_hash,
+        n.fingerprint,
+        n.generated,
+    )
+
+
+def _link_values(link: LinkRow) -> tuple[Any, ...]:
+    return (
+        link.path,
+        link.ordinal,
+        link.kind,
+        link.target,
+        link.anchor,
+        link.label,
+        link.start,
+        link.line,
+        link.source,
+        link.resolved_path,
+        link.how,
+        list(link.candidates),
+    )
