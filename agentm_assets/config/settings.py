@@ -1,0 +1,175 @@
+"""Everything that can be configured, validated, with `AGENTM_*` variables over `agentm.toml`."""
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from agentm_assets.config import directories
+from agentm_assets.config.errors import ConfigError
+from agentm_assets.config.toml_file import line_of_key, read_toml
+from agentm_assets.config.vault import VaultLocation, locate
+
+DEFAULT_EMBEDDER = "all-MiniLM-L6-v2"
+
+VARIABLES: Mapping[str, str] = MappingProxyType(
+    {
+        "AGENTM_CONFIG": "path of agentm.toml",
+        "AGENTM_PROFILE": "which profile of agentm.toml to use",
+        "AGENTM_VAULT": "root of the vault, whatever the profile says",
+        "AGENTM_STORAGE_RULES": "path of the storage rules, instead of the vault's own",
+        "AGENTM_EMBEDDER_MODEL": "name or folder of the embedding model",
+    }
+)
+"""Every variable that agentm reads, with its meaning."""
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class StorageTable(_Table):
+    """`[profiles.NAME.storage]`. The root is checked by `agentm_assets.config.vault`."""
+
+    backend: Literal["vault"] = "vault"
+    root: str
+
+
+class EmbedderTable(_Table):
+    """`[profiles.NAME.embedder]`."""
+
+    model: str = Field(default=DEFAULT_EMBEDDER, min_length=1)
+
+
+class ProfileTable(_Table):
+    """`[profiles.NAME]`: one vault and how it is served."""
+
+    storage: StorageTable | None = None
+    embedder: EmbedderTable = EmbedderTable()
+
+
+class AgentmFile(_Table):
+    """The whole of `agentm.toml`."""
+
+    profile: str | None = None
+    profiles: dict[str, ProfileTable] = {}
+
+
+class _Variables(PydanticBaseSettingsSource):
+    """`AGENTM_*` from an environment that is passed in, so that nothing reads the real one."""
+
+    def __init__(self, settings_cls: type[BaseSettings], env: Mapping[str, str]) -> None:
+        super().__init__(settings_cls)
+        self._env = env
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        name = f"{self.config.get('env_prefix', '')}{field_name.upper()}"
+        return self._env.get(name), field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, field in self.settings_cls.model_fields.items():
+            value, key, _complex = self.get_field_value(field, name)
+            if value is not None:
+                found[key] = value
+        return found
+
+
+class Settings(BaseSettings):
+    """What this process runs with. Frozen; `location` holds the vault and every derived path."""
+
+    model_config = SettingsConfigDict(
+        frozen=True, extra="forbid", env_prefix="AGENTM_", arbitrary_types_allowed=True
+    )
+
+    location: VaultLocation
+    embedder_model: str = Field(min_length=1)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        # `load` hands the merged values over; the real environment and .env files stay unread.
+        return (init_settings,)
+
+    @classmethod
+    def load(
+        cls, env: Mapping[str, str], *, vault: str | None = None, profile: str | None = None
+    ) -> "Settings":
+        """Read `agentm.toml` and `env` (the options `--vault` and `--profile` precede both).
+
+        Raises ConfigError, one sentence with its cure, for whatever cannot be used: also for a key
+        that agentm does not know, in any profile, since a misspelt key would silently do nothing.
+        """
+        file = read_file(directories.config_file(env))
+        location = locate(env, vault=vault, profile=profile)
+        chosen = file.profiles.get(location.profile, ProfileTable())
+        values: dict[str, Any] = {"embedder_model": chosen.embedder.model}
+        values |= _Variables(cls, env)()
+        try:
+            return cls(location=location, **values)
+        except ValidationError as error:
+            named = ", ".join(f"AGENTM_{str(part['loc'][0]).upper()}" for part in error.errors())
+            raise ConfigError(
+                f"{named} cannot be used: {error.errors()[0]['msg'].lower()}. "
+                "Correct the variable, or unset it."
+            ) from error
+
+    @property
+    def vault_root(self) -> Path:
+        return self.location.root
+
+    @property
+    def vault_source(self) -> str:
+        return self.location.source
+
+    @property
+    def state_dir(self) -> Path:
+        return self.location.state_dir
+
+    @property
+    def cache_dir(self) -> Path:
+        return self.location.cache_dir
+
+
+def read_file(path: Path) -> AgentmFile:
+    """`agentm.toml`, validated; an absent file is an empty one. Raises ConfigError."""
+    table, text = read_toml(path)
+    try:
+        return AgentmFile.model_validate(table, strict=True)
+    except ValidationError as error:
+        problems = [
+            _problem(part["loc"], part["type"], part["msg"], text) for part in error.errors()
+        ]
+        raise ConfigError(
+            f"{path}: {'; '.join(problems)}. Correct it; `agentm config path` names the file."
+        ) from error
+
+
+def misspelt_variables(env: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Variables that agentm does not read but that look like one it does: (name, meant name)."""
+    found: list[tuple[str, str]] = []
+    for name in sorted(env):
+        if name.startswith("AGENTM_") and name not in VARIABLES:
+            meant = difflib.get_close_matches(name, VARIABLES, n=1, cutoff=0.85)
+            found += [(name, meant[0])] if meant else []
+    return found
+
+
+def _problem(loc: tuple[int | str, ...], kind: str, message: str, text: str) -> str:
+    # pydantic's message never quotes the value; its `input` would, and may hold a secret
+    path = tuple(str(part) for part in loc)
+    line = line_of_key(text, path)
+    at = f"line {line}: " if line else ""
+    said = "is not a key that agentm knows" if kind == "extra_forbidden" else message.lower()
+    return f"{at}`{'.'.join(path)}` {said}"
