@@ -1,0 +1,349 @@
+"""Reading `serving/facts.sqlite`: all that the foreground asks about notes. Standard library only.
+
+Readers never wait for the writer and the writer never for them (WAL). Each call sees one consistent
+state; `snapshot()` holds several calls to the same one.
+"""
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from urllib.parse import quote
+
+from agentm_assets.index.facts_schema import APPLICATION_ID, NOTE_COLUMNS, SCHEMA_VERSION
+from agentm_assets.index.rows import LinkRow, NoteRow
+from agentm_assets.index.serving import ServingUnreadable
+
+_SLICE = 500  # SQLite before 3.32 takes 999 variables a statement
+_BUSY_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkFacts:
+    """Where a chunk stands. Offsets are bytes of the file; the text stays in the vault."""
+
+    chunk_id: int
+    path: str
+    ordinal: int
+    header_path: str
+    level: int
+    start: int
+    end: int
+    overlap_start: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntityFacts:
+    """A mention of an entity by a note."""
+
+    path: str
+    key: str
+    kind: str
+    surface: str
+    detail: str | None
+    count: int
+    start: int
+    confidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class AliasFacts:
+    """A name of a note; `origin` is "own" or "derived"."""
+
+    path: str
+    alias: str
+    alias_key: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    notes: int
+    chunks: int
+    links: int
+    entities: int  # distinct keys
+    aliases: int
+
+
+class FactsReader:
+    """A read-only view of the facts. Any method raises ServingUnreadable when the file fails."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
+        self._connection = connection
+
+    @classmethod
+    def open(cls, path: Path) -> "FactsReader":
+        """Open the file, also while it is written and also in a folder that cannot be written to.
+
+        Raises ServingUnreadable when it is missing, damaged, busy or of another version. The reader
+        may be used from several threads, by one at a time.
+        """
+        if not path.exists():
+            raise ServingUnreadable(f"there is no facts file at {path}")
+        try:
+            connection = _connect(path)
+        except sqlite3.Error as error:
+            raise ServingUnreadable(f"the facts file {path} cannot be read: {error}") from error
+        reader = cls(path, connection)
+        try:
+            reader._check_format()
+        except ServingUnreadable:
+            reader.close()
+            raise
+        return reader
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> "FactsReader":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Hold the calls inside to one state of the file, whatever is written meanwhile."""
+        self._rows("BEGIN")
+        try:
+            yield
+        finally:
+            self._rows("COMMIT")
+
+    @property
+    def meta(self) -> dict[str, str]:
+        """What the writer noted: index_id, rev, counts, and what the pass handed over."""
+        return dict(self._rows("SELECT key, value FROM meta"))
+
+    @property
+    def counts(self) -> Counts:
+        meta = self.meta
+        return Counts(
+            *(int(meta[name]) for name in ("notes", "chunks", "links", "entities", "aliases"))
+        )
+
+    @property
+    def altitude_share(self) -> float:
+        """Share of the memory notes, generated ones apart, that carry an altitude; 0 of none."""
+        meta = self.meta
+        eligible = int(meta["altitude_eligible"])
+        return int(meta["altitude_labelled"]) / eligible if eligible else 0.0
+
+    def chunks_by_id(self, ids: Sequence[int]) -> dict[int, ChunkFacts]:
+        """The chunks that (still) exist, by id."""
+        found: dict[int, ChunkFacts] = {}
+        for marks, part in _slices(ids):
+            for row in self._rows(
+                f"SELECT {_CHUNK_COLUMNS} FROM chunks JOIN notes USING (note_id) "
+                f"WHERE chunk_id IN ({marks})",
+                part,
+            ):
+                found[row[0]] = ChunkFacts(*row)
+        return found
+
+    def chunks_of(self, path: str) -> tuple[ChunkFacts, ...]:
+        """The chunks of one note, in order; none for a note that is not there."""
+        rows = self._rows(
+            f"SELECT {_CHUNK_COLUMNS} FROM notes JOIN chunks USING (note_id) WHERE path = ? "
+            "ORDER BY ordinal",
+            (path,),
+        )
+        return tuple(ChunkFacts(*row) for row in rows)
+
+    def first_chunks(self, paths: Sequence[str]) -> dict[str, ChunkFacts]:
+        """The first chunk of each note that has one, by path."""
+        found: dict[str, ChunkFacts] = {}
+        for marks, part in _slices(paths):
+            for row in self._rows(
+                f"SELECT {_CHUNK_COLUMNS} FROM notes JOIN chunks USING (note_id) "
+                f"WHERE path IN ({marks}) AND ordinal = "
+                "(SELECT min(ordinal) FROM chunks AS c WHERE c.note_id = notes.note_id)",
+                part,
+            ):
+                found[row[1]] = ChunkFacts(*row)
+        return found
+
+    def note(self, path: str) -> NoteRow | None:
+        return self.notes_by_path([path]).get(path)
+
+    def notes_by_path(self, paths: Sequence[str]) -> dict[str, NoteRow]:
+        """The notes that exist, by path."""
+        found: dict[str, NoteRow] = {}
+        for marks, part in _slices(paths):
+            for row in self._rows(
+                f"SELECT {NOTE_COLUMNS} FROM notes WHERE path IN ({marks})", part
+            ):
+                found[row[0]] = _note(row)
+        return found
+
+    def notes_with_fingerprint(self, fingerprint: str) -> tuple[str, ...]:
+        """Paths of the notes whose body is exactly this one, in path order."""
+        rows = self._rows(
+            "SELECT path FROM notes WHERE fingerprint = ? ORDER BY path", (fingerprint,)
+        )
+        return tuple(row[0] for row in rows)
+
+    def captured_between(self, first: str | None, last: str | None) -> tuple[tuple[str, str], ...]:
+        """(path, captured) of notes whose `captured` begins with a day from `first` to `last`.
+
+        Both are ISO days ("2026-08-01"), inclusive; None leaves that side open. The day is the one
+        that is written in the note; its time zone is not considered. Newest first.
+        """
+        rows = self._rows(
+            "SELECT path, captured FROM notes WHERE captured IS NOT NULL "
+            "AND (?1 IS NULL OR captured >= ?1) AND (?2 IS NULL OR captured < ?2 || '~') "
+            "ORDER BY captured DESC, path",
+            (first, last),
+        )
+        return tuple((row[0], row[1]) for row in rows)
+
+    def backlinks(self, path: str) -> tuple[LinkRow, ...]:
+        """The links of other notes that lead here, in the order of their notes."""
+        rows = self._rows(
+            f"SELECT {_LINK_COLUMNS} FROM links JOIN notes USING (note_id) "
+            "WHERE resolved_path = ?1 AND path <> ?1 ORDER BY path, ordinal",
+            (path,),
+        )
+        return tuple(_link(row) for row in rows)
+
+    def backlink_counts(self, paths: Sequence[str]) -> dict[str, int]:
+        """How many other notes link to each of these; a note without backlinks is left out."""
+        found: dict[str, int] = {}
+        for marks, part in _slices(paths):
+            found.update(
+                self._rows(
+                    "SELECT resolved_path, count(DISTINCT note_id) FROM links "
+                    f"JOIN notes USING (note_id) WHERE resolved_path IN ({marks}) "
+                    "AND path <> resolved_path GROUP BY resolved_path",
+                    part,
+                )
+            )
+        return found
+
+    def outgoing(self, path: str) -> tuple[LinkRow, ...]:
+        """The links of this note, in order."""
+        rows = self._rows(
+            f"SELECT {_LINK_COLUMNS} FROM notes JOIN links USING (note_id) WHERE path = ? "
+            "ORDER BY ordinal",
+            (path,),
+        )
+        return tuple(_link(row) for row in rows)
+
+    def notes_with_entity(self, key: str) -> tuple[EntityFacts, ...]:
+        """The mentions of one entity, in path order."""
+        rows = self._rows(
+            f"SELECT {_ENTITY_COLUMNS} FROM entities JOIN notes USING (note_id) WHERE key = ? "
+            "ORDER BY path",
+            (key,),
+        )
+        return tuple(EntityFacts(*row) for row in rows)
+
+    def entities_of(self, paths: Sequence[str]) -> dict[str, tuple[EntityFacts, ...]]:
+        """What each note mentions, in the order of first mention; notes without are left out."""
+        found: dict[str, list[EntityFacts]] = defaultdict(list)
+        for marks, part in _slices(paths):
+            for row in self._rows(
+                f"SELECT {_ENTITY_COLUMNS} FROM notes JOIN entities USING (note_id) "
+                f"WHERE path IN ({marks}) ORDER BY path, start_byte, key",
+                part,
+            ):
+                found[row[0]].append(EntityFacts(*row))
+        return {path: tuple(mentions) for path, mentions in found.items()}
+
+    def aliases(self, keys: Sequence[str]) -> dict[str, tuple[AliasFacts, ...]]:
+        """The notes that can be asked for by each key, in path order; unknown keys are left out."""
+        found: dict[str, list[AliasFacts]] = defaultdict(list)
+        for marks, part in _slices(keys):
+            for row in self._rows(
+                "SELECT path, alias, alias_key, origin FROM aliases JOIN notes USING (note_id) "
+                f"WHERE alias_key IN ({marks}) ORDER BY path, alias",
+                part,
+            ):
+                found[row[2]].append(AliasFacts(*row))
+        return {key: tuple(names) for key, names in found.items()}
+
+    def manifest(self) -> dict[str, tuple[int, int, str]]:
+        """path -> (size, mtime in ns, sha256 hex) of every file the last pass saw."""
+        rows = self._rows("SELECT path, size, mtime_ns, content_hash FROM manifest")
+        return {path: (size, mtime_ns, digest) for path, size, mtime_ns, digest in rows}
+
+    def attachments(self) -> frozenset[str]:
+        """Paths of the files of the vault that are no notes."""
+        return frozenset(row[0] for row in self._rows("SELECT path FROM attachments"))
+
+    def _check_format(self) -> None:
+        application = self._rows("PRAGMA application_id")[0][0]
+        version = self._rows("PRAGMA user_version")[0][0]
+        if application != APPLICATION_ID:
+            raise ServingUnreadable(f"{self._path} is not a facts file of agentm")
+        if version != SCHEMA_VERSION:
+            raise ServingUnreadable(
+                f"the facts file {self._path} has format {version}, this agentm reads "
+                f"{SCHEMA_VERSION}"
+            )
+        if not self._rows("SELECT 1 FROM meta WHERE key = 'index_id'"):
+            raise ServingUnreadable(f"the facts file {self._path} was never filled")
+
+    def _rows(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
+        try:
+            return self._connection.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise ServingUnreadable(
+                f"the facts file {self._path} cannot be read: {error}"
+            ) from error
+
+
+_CHUNK_COLUMNS = "chunk_id, path, ordinal, header_path, level, start_byte, end_byte, overlap_start"
+_LINK_COLUMNS = (
+    "path, ordinal, links.kind, target, anchor, label, start_byte, line, source, resolved_path, "
+    "how, candidates"
+)
+_ENTITY_COLUMNS = "path, key, entities.kind, surface, detail, mentions, start_byte, confidence"
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    uri = f"file:{quote(str(path.absolute()))}?mode=ro"
+    connection = _open(uri)
+    try:
+        connection.execute("PRAGMA user_version").fetchone()
+    except sqlite3.OperationalError:
+        connection.close()
+        # A WAL file needs its -shm beside it, which a read-only folder does not let us create.
+        # Without a log there is nothing that another process could still be writing.
+        if path.with_name(path.name + "-wal").exists():
+            raise
+        return _open(f"{uri}&immutable=1")
+    return connection
+
+
+def _open(uri: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    connection.execute("PRAGMA query_only = 1")
+    return connection
+
+
+def _slices(values: Sequence[Any]) -> Iterator[tuple[str, Sequence[Any]]]:
+    for at in range(0, len(values), _SLICE):
+        part = values[at : at + _SLICE]
+        yield ", ".join("?" * len(part)), part
+
+
+def _note(row: tuple[Any, ...]) -> NoteRow:
+    return NoteRow(*row[:15], tuple(json.loads(row[15])), *row[16:20], bool(row[20]))
+
+
+def _link(row: tuple[Any, ...]) -> LinkRow:
+    return LinkRow(*row[:11], tuple(json.loads(row[11])))

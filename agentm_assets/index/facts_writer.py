@@ -1,0 +1,356 @@
+"""Writing `serving/facts.sqlite` in the same step as the DuckDB tables it is derived from."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from types import TracebackType
+
+from agentm_assets.index.facts_schema import (
+    APPLICATION_ID,
+    DDL,
+    NOTE_COLUMNS,
+    PER_NOTE_TABLES,
+    SCHEMA_VERSION,
+)
+from agentm_assets.index.rows import IndexedNote, LinkRow, NoteRow
+from agentm_assets.index.serving import ServingUnreadable
+
+BUSY_SECONDS = 30.0
+"""How long a second writer waits for the first."""
+
+ManifestEntry = tuple[int, int, str]
+"""size (bytes), mtime (ns since the epoch), sha256 of the bytes (hex)."""
+
+
+class FactsWriter:
+    """The one writer of a facts file. Every method is one transaction: all of it or nothing.
+
+    `rebuilt` says why `open` started an empty file in the place of an older one; None when it did
+    not. After that, and on a new file (`index_id` None), only `replace_all` makes it whole.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, rebuilt: str | None) -> None:
+        self._connection = connection
+        self.rebuilt = rebuilt
+
+    @classmethod
+    def open(cls, path: Path) -> "FactsWriter":
+        """Open or create the file. One that is damaged or of another version is started anew.
+
+        Raises ServingUnreadable when the file cannot be opened for a reason that a new file would
+        not mend: no permission, a full disk, or another writer for longer than BUSY_SECONDS.
+        """
+        path.parent.mkdir(parents=True, exist_ok=True)
+        reason = _unusable(path)
+        if reason is not None:
+            for suffix in ("", "-wal", "-shm"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+        try:
+            connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+        except sqlite3.Error as error:
+            raise ServingUnreadable(f"{path} cannot be opened for writing: {error}") from error
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            _create(connection)
+        except sqlite3.Error as error:
+            connection.close()
+            raise ServingUnreadable(f"{path} cannot be written: {error}") from error
+        return cls(connection, reason)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> "FactsWriter":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def index_id(self) -> str | None:
+        """Which DuckDB index this file is derived from; None in a new file."""
+        return self._meta("index_id")
+
+    @property
+    def rev(self) -> int:
+        """Up to which revision of that index; 0 in a new file."""
+        return int(self._meta("rev") or 0)
+
+    def apply(
+        self,
+        upserts: Sequence[IndexedNote],
+        deleted: Sequence[str],
+        relinked: Sequence[LinkRow],
+        *,
+        index_id: str,
+        rev: int,
+        meta: Mapping[str, str],
+        attachments: Iterable[str] | None = None,
+    ) -> None:
+        """Replace the rows of some notes whole, drop others, and replace the links of others still.
+
+        `relinked` holds all links of every note that it names. `attachments`, when given, replaces
+        the whole list. The manifest follows the notes. `meta` is merged into what is there.
+        """
+        with self._transaction() as connection:
+            _drop(connection, [*deleted, *(indexed.note.path for indexed in upserts)])
+            for indexed in upserts:
+                _insert(connection, indexed)
+            for path, links in groupby(sorted(relinked, key=_link_order), key=lambda row: row.path):
+                note_id = _note_id(connection, path)
+                if note_id is not None:
+                    connection.execute("DELETE FROM links WHERE note_id = ?", (note_id,))
+                    _insert_links(connection, note_id, links)
+            if attachments is not None:
+                _replace_attachments(connection, attachments)
+            _write_meta(connection, index_id, rev, meta)
+
+    def replace_all(
+        self,
+        notes: Iterable[IndexedNote],
+        *,
+        index_id: str,
+        rev: int,
+        meta: Mapping[str, str],
+        attachments: Iterable[str] = (),
+    ) -> None:
+        """Write everything anew. Readers see the old state until it is complete.
+
+        `notes` is consumed once, so a vault need not fit in memory.
+        """
+        with self._transaction() as connection:
+            for table in (*PER_NOTE_TABLES, "notes", "manifest", "meta"):
+                connection.execute(f"DELETE FROM {table}")
+            for indexed in notes:
+                _insert(connection, indexed)
+            _replace_attachments(connection, attachments)
+            _write_meta(connection, index_id, rev, meta)
+        # Else the log keeps the size of this one transaction. A reader may hold it back: no harm.
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def set_manifest(self, entries: Mapping[str, ManifestEntry]) -> None:
+        """Replace the manifest: what the last complete pass saw of each file, also unreadable ones.
+
+        `apply` and `replace_all` keep the entries of the notes they write; this one is for files
+        whose stamp changed and whose bytes did not, and for files without rows.
+        """
+        with self._transaction() as connection:
+            connection.execute("DELETE FROM manifest")
+            connection.executemany(
+                "INSERT INTO manifest VALUES (?, ?, ?, ?)",
+                ((path, *entry) for path, entry in entries.items()),
+            )
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._connection
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    def _meta(self, key: str) -> str | None:
+        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+
+def _unusable(path: Path) -> str | None:
+    """Why the file that is there must be started anew; None when it is usable or absent."""
+    if not path.exists():
+        return None
+    try:
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+        try:
+            application, version = (
+                connection.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("application_id", "user_version")
+            )
+            tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+            if not tables and not version:
+                return None  # a writer was killed before its first transaction
+            if application != APPLICATION_ID:
+                return "the facts file is not one of agentm's"
+            if version != SCHEMA_VERSION:
+                return f"the facts file has format {version}, this agentm writes {SCHEMA_VERSION}"
+            damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            return None if damage == "ok" else "the facts file is damaged"
+        finally:
+            connection.close()
+    except sqlite3.OperationalError:
+        return None  # busy or no permission: not damage, and opening it says so
+    except sqlite3.DatabaseError:
+        return "the facts file is damaged"
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+            for statement in DDL.split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _note_id(connection: sqlite3.Connection, path: str) -> int | None:
+    row = connection.execute("SELECT note_id FROM notes WHERE path = ?", (path,)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def _drop(connection: sqlite3.Connection, paths: Sequence[str]) -> None:
+    for path in paths:
+        note_id = _note_id(connection, path)
+        if note_id is not None:
+            for table in (*PER_NOTE_TABLES, "notes"):
+                connection.execute(f"DELETE FROM {table} WHERE note_id = ?", (note_id,))
+        connection.execute("DELETE FROM manifest WHERE path = ?", (path,))
+
+
+def _insert(connection: sqlite3.Connection, indexed: IndexedNote) -> None:
+    note = indexed.note
+    values = _note_values(note)
+    marks = ", ".join("?" * len(values))
+    note_id = connection.execute(
+        f"INSERT INTO notes ({NOTE_COLUMNS}) VALUES ({marks})", values
+    ).lastrowid
+    assert note_id is not None
+    connection.executemany(
+        "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                c.chunk_id,
+                note_id,
+                c.ordinal,
+                c.header_path,
+                c.level,
+                c.start,
+                c.end,
+                c.overlap_start,
+            )
+            for c in indexed.chunks
+        ),
+    )
+    _insert_links(connection, note_id, indexed.links)
+    connection.executemany(
+        "INSERT INTO entities VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                note_id,
+                e.mention.key,
+                e.mention.kind,
+                e.mention.surface,
+                e.mention.detail,
+                e.mention.count,
+                e.mention.start,
+                e.mention.confidence,
+            )
+            for e in indexed.entities
+        ),
+    )
+    connection.executemany(
+        "INSERT INTO aliases VALUES (?, ?, ?, ?)",
+        ((note_id, a.alias_key, a.alias, a.origin) for a in indexed.aliases),
+    )
+    connection.execute(
+        "INSERT INTO manifest VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET "
+        "size = excluded.size, mtime_ns = excluded.mtime_ns, content_hash = excluded.content_hash",
+        (note.path, note.size, note.mtime_ns, note.content_hash),
+    )
+
+
+def _insert_links(connection: sqlite3.Connection, note_id: int, links: Iterable[LinkRow]) -> None:
+    connection.executemany(
+        "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                note_id,
+                link.ordinal,
+                link.kind,
+                link.target,
+                link.anchor,
+                link.label,
+                link.start,
+                link.line,
+                link.source,
+                link.resolved_path,
+                link.how,
+                json.dumps(link.candidates, ensure_ascii=False),
+            )
+            for link in links
+        ),
+    )
+
+
+def _note_values(n: NoteRow) -> tuple[str | int | None, ...]:
+    return (
+        n.path,
+        n.content_hash,
+        n.size,
+        n.mtime_ns,
+        n.space,
+        n.memory_class,
+        n.title,
+        n.type,
+        n.kind,
+        n.status,
+        n.altitude,
+        n.captured,
+        n.captured_origin,
+        n.updated,
+        n.slug,
+        json.dumps(n.tags, ensure_ascii=False),
+        n.summary,
+        n.lifecycle_tier,
+        n.rules_hash,
+        n.fingerprint,
+        int(n.generated),
+    )
+
+
+def _link_order(row: LinkRow) -> tuple[str, int]:
+    return (row.path, row.ordinal)
+
+
+def _replace_attachments(connection: sqlite3.Connection, paths: Iterable[str]) -> None:
+    connection.execute("DELETE FROM attachments")
+    connection.executemany("INSERT INTO attachments VALUES (?)", ((path,) for path in paths))
+
+
+def _write_meta(
+    connection: sqlite3.Connection, index_id: str, rev: int, meta: Mapping[str, str]
+) -> None:
+    counts = connection.execute(
+        "SELECT (SELECT count(*) FROM notes), (SELECT count(*) FROM chunks), "
+        "(SELECT count(*) FROM links), (SELECT count(DISTINCT key) FROM entities), "
+        "(SELECT count(*) FROM aliases)"
+    ).fetchone()
+    eligible, labelled = connection.execute(
+        "SELECT count(*), count(altitude) FROM notes WHERE space = 'memory' AND generated = 0"
+    ).fetchone()
+    written = {
+        **meta,
+        **dict(zip(("notes", "chunks", "links", "entities", "aliases"), counts, strict=True)),
+        "altitude_eligible": eligible,
+        "altitude_labelled": labelled,
+        "index_id": index_id,
+        "rev": rev,
+    }
+    connection.executemany(
+        "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        [(key, str(value)) for key, value in written.items()],
+    )
