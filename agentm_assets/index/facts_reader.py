@@ -342,8 +342,8 @@ def _slices(values: Sequence[Any]) -> Iterator[tuple[str, Sequence[Any]]]:
 
 
 def _note(row: tuple[Any, ...]) -> NoteRow:
-    return NoteRow(*row[:15], tuple(json.loads(row[15])), *row[16:20], bool(row[20]))
+    return NoteRow(*(*row[:15], tuple(json.loads(row[15])), *row[16:20], bool(row[20])))
 
 
 def _link(row: tuple[Any, ...]) -> LinkRow:
-    return LinkRow(*row[:11], tuple(json.loads(row[11])))
+    return LinkRow(*(*row[:11], tuple(json.loads(row[11]))))

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -134,21 +134,32 @@ class FactsWriter:
                 _insert(connection, indexed)
             _replace_attachments(connection, attachments)
             _write_meta(connection, index_id, rev, meta)
-        # Else the log keeps the size of this one transaction. A reader may hold it back: no harm.
+        # Else the log keeps the size of this one transaction. Not worth waiting for a reader.
+        self._connection.execute("PRAGMA busy_timeout = 0")
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
 
-    def set_manifest(self, entries: Mapping[str, ManifestEntry]) -> None:
-        """Replace the manifest: what the last complete pass saw of each file, also unreadable ones.
+    def update_files(
+        self, manifest: Mapping[str, ManifestEntry], attachments: Collection[str]
+    ) -> None:
+        """Bring manifest and attachments to what the last complete pass saw, unreadable files too.
 
-        `apply` and `replace_all` keep the entries of the notes they write; this one is for files
-        whose stamp changed and whose bytes did not, and for files without rows.
+        Only differences are written, so that a saved note costs kilobytes.
         """
+        rows = self._connection.execute("SELECT path, size, mtime_ns, content_hash FROM manifest")
+        before = {path: (size, mtime_ns, digest) for path, size, mtime_ns, digest in rows}
+        listed = {row[0] for row in self._connection.execute("SELECT path FROM attachments")}
+        changed = [(p, *entry) for p, entry in manifest.items() if before.get(p) != entry]
+        gone = [(p,) for p in before if p not in manifest]
+        come = [(p,) for p in attachments if p not in listed]
+        left = [(p,) for p in listed.difference(attachments)]
+        if not (changed or gone or come or left):
+            return
         with self._transaction() as connection:
-            connection.execute("DELETE FROM manifest")
-            connection.executemany(
-                "INSERT INTO manifest VALUES (?, ?, ?, ?)",
-                ((path, *entry) for path, entry in entries.items()),
-            )
+            connection.executemany("DELETE FROM manifest WHERE path = ?", gone)
+            connection.executemany("INSERT OR REPLACE INTO manifest VALUES (?, ?, ?, ?)", changed)
+            connection.executemany("DELETE FROM attachments WHERE path = ?", left)
+            connection.executemany("INSERT INTO attachments VALUES (?)", come)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
