@@ -1,0 +1,1 @@
+"""Dagster schedules and the housekeeping job that only Dagster itself needs."""

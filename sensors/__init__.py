@@ -1,0 +1,1 @@
+"""Dagster sensors: thin shells around pure decisions in the domain packages."""

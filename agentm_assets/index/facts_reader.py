@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import quote
 
+from agentm_assets.contract.findings import Finding
 from agentm_assets.index.facts_schema import APPLICATION_ID, NOTE_COLUMNS, SCHEMA_VERSION
 from agentm_assets.index.rows import LinkRow, NoteRow
 from agentm_assets.index.serving import ServingUnreadable
@@ -281,6 +282,11 @@ class FactsReader:
     def attachments(self) -> frozenset[str]:
         """Paths of the files of the vault that are no notes."""
         return frozenset(row[0] for row in self._rows("SELECT path FROM attachments"))
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What is wrong in the vault, at most one a file, in path order."""
+        rows = self._rows("SELECT path, line, code, message, cure FROM findings ORDER BY path")
+        return tuple(Finding(*row) for row in rows)
 
     def _check_format(self) -> None:
         application = self._rows("PRAGMA application_id")[0][0]

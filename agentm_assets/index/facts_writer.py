@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from types import TracebackType
 
+from agentm_assets.contract.findings import Finding
 from agentm_assets.index.facts_schema import (
     APPLICATION_ID,
     DDL,
@@ -140,26 +141,23 @@ class FactsWriter:
         self._connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
 
     def update_files(
-        self, manifest: Mapping[str, ManifestEntry], attachments: Collection[str]
+        self,
+        manifest: Mapping[str, ManifestEntry],
+        attachments: Collection[str],
+        findings: Collection[Finding],
     ) -> None:
-        """Bring manifest and attachments to what the last complete pass saw, unreadable files too.
+        """Bring manifest, attachments and findings to what the last complete pass saw.
 
         Only differences are written, so that a saved note costs kilobytes.
         """
-        rows = self._connection.execute("SELECT path, size, mtime_ns, content_hash FROM manifest")
-        before = {path: (size, mtime_ns, digest) for path, size, mtime_ns, digest in rows}
-        listed = {row[0] for row in self._connection.execute("SELECT path FROM attachments")}
-        changed = [(p, *entry) for p, entry in manifest.items() if before.get(p) != entry]
-        gone = [(p,) for p in before if p not in manifest]
-        come = [(p,) for p in attachments if p not in listed]
-        left = [(p,) for p in listed.difference(attachments)]
-        if not (changed or gone or come or left):
-            return
         with self._transaction() as connection:
-            connection.executemany("DELETE FROM manifest WHERE path = ?", gone)
-            connection.executemany("INSERT OR REPLACE INTO manifest VALUES (?, ?, ?, ?)", changed)
-            connection.executemany("DELETE FROM attachments WHERE path = ?", left)
-            connection.executemany("INSERT INTO attachments VALUES (?)", come)
+            _update(connection, "manifest", {(path, *entry) for path, entry in manifest.items()})
+            _update(connection, "attachments", {(path,) for path in attachments})
+            _update(
+                connection,
+                "findings",
+                {(f.path, f.line, f.code, f.message, f.cure) for f in findings},
+            )
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -305,6 +303,18 @@ def _insert_links(connection: sqlite3.Connection, note_id: int, links: Iterable[
             for link in links
         ),
     )
+
+
+def _update(
+    connection: sqlite3.Connection, table: str, rows: set[tuple[str | int | None, ...]]
+) -> None:
+    """Make the table hold exactly these rows; the first column is its key."""
+    before = set(connection.execute(f"SELECT * FROM {table}"))
+    for row in before - rows:
+        connection.execute(f"DELETE FROM {table} WHERE path = ?", row[:1])
+    for row in rows - before:
+        marks = ", ".join("?" * len(row))
+        connection.execute(f"INSERT INTO {table} VALUES ({marks})", row)
 
 
 def _note_values(n: NoteRow) -> tuple[str | int | None, ...]:

@@ -18,7 +18,13 @@ from agentm_assets.contract.rules import LoadedRules
 from agentm_assets.index.build import build_note, contract_key
 from agentm_assets.index.diff import Diff, KnownFile, diff
 from agentm_assets.index.linking import forget_keys, record_attachments, record_keys, settle
-from agentm_assets.index.rowio import delete_notes, insert, insert_findings, insert_notes
+from agentm_assets.index.rowio import (
+    all_findings,
+    delete_notes,
+    insert,
+    insert_findings,
+    insert_notes,
+)
 from agentm_assets.index.rows import IndexedNote
 from agentm_assets.index.schema import EXTRACT_VERSION
 from agentm_assets.index.store import IndexDamaged, IndexStore, get_meta, set_meta
@@ -142,7 +148,7 @@ def _pass(
         set_meta(connection, "last_pass_ns", str(int(now * 1e9)))
         set_meta(connection, "rules_hash", rules.rules_hash if rules else "")
         counts = _counts(connection)
-        findings = _all_findings(connection)
+        findings = all_findings(connection)
     return ReconcileReport(
         **counts,
         changed=tally.changed,
@@ -348,13 +354,6 @@ def _replace_scan_findings(
         if finding.path not in taken:
             fresh.setdefault(finding.path, finding)
     insert_findings(connection, fresh.values(), "scan")
-
-
-def _all_findings(connection: duckdb.DuckDBPyConnection) -> tuple[Finding, ...]:
-    rows = connection.execute(
-        "SELECT path, line, code, message, cure FROM findings ORDER BY path"
-    ).fetchall()
-    return tuple(Finding(*row) for row in rows)
 
 
 def _counts(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:

@@ -147,6 +147,14 @@ def insert_findings(
     )
 
 
+def all_findings(connection: duckdb.DuckDBPyConnection) -> tuple[Finding, ...]:
+    """Every finding, at most one a file, in path order."""
+    rows = connection.execute(
+        "SELECT path, line, code, message, cure FROM findings ORDER BY path"
+    ).fetchall()
+    return tuple(Finding(*row) for row in rows)
+
+
 def load_notes(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> list[IndexedNote]:
     """The rows of these notes, in path order; paths without a note are left out."""
     wanted = [list(paths)]

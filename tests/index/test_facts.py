@@ -248,7 +248,7 @@ def test_the_manifest_can_be_replaced_and_follows_the_notes(
     writer: FactsWriter, path: Path
 ) -> None:
     write(writer, note("a.md"), note("b.md"))
-    writer.update_files({"a.md": (1, 2, "h"), "locked.md": (3, 4, "")}, ["p.png", "q.png"])
+    writer.update_files({"a.md": (1, 2, "h"), "locked.md": (3, 4, "")}, ["p.png", "q.png"], ())
     with FactsReader.open(path) as reader:
         assert reader.manifest() == {"a.md": (1, 2, "h"), "locked.md": (3, 4, "")}
         assert reader.attachments() == {"p.png", "q.png"}

@@ -1,0 +1,39 @@
+"""Everything Dagster loads. One function assembles the graph for production, CLI and tests alike;
+no asset or resource is implemented here."""
+
+from collections.abc import Mapping
+
+import dagster as dg
+
+from agentm_assets.index.assets import checks, jobs, sources, tables
+from resources.embedder import EmbedderResource
+from resources.progress import ProgressReporter
+from resources.workspace import WorkspaceResource
+from schedules.index import hourly_reconcile, nightly_verify
+from schedules.prune import nightly_prune, prune_history
+from sensors.failed_runs import failed_runs
+from sensors.rules_file import rules_file
+from sensors.vault_files import vault_files
+
+
+def build_defs(overrides: Mapping[str, object] | None = None) -> dg.Definitions:
+    """The whole graph. `overrides` replaces resources by name."""
+    workspace = (overrides or {}).get("workspace", WorkspaceResource())
+    assert isinstance(workspace, WorkspaceResource)
+    resources: dict[str, object] = {
+        "workspace": workspace,
+        "embedder": EmbedderResource(workspace=workspace),
+        "progress": ProgressReporter(),
+    }
+    return dg.Definitions(
+        assets=[*sources.SOURCES, *tables.ASSETS],
+        asset_checks=checks.CHECKS,
+        jobs=[*jobs.JOBS, prune_history],
+        sensors=[vault_files, rules_file, failed_runs],
+        schedules=[hourly_reconcile, nightly_verify, nightly_prune],
+        resources=resources | dict(overrides or {}),
+        executor=dg.in_process_executor,
+    )
+
+
+defs = build_defs()

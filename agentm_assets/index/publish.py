@@ -1,0 +1,249 @@
+"""Publishing: what the foreground reads is brought in line with the tables, part by part.
+
+Each part says for which index and up to which revision it holds. From there the change feed (or,
+for vectors, the difference of sets) gives what is missing; a part that belongs to another index, is
+damaged or of another version is written anew. A kill between the part and the note of it in the
+tables only repeats work.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+from filelock import FileLock
+
+from agentm_assets.index.facts_writer import FactsWriter, ManifestEntry
+from agentm_assets.index.lexical import LexicalDoc, LexicalPublisher
+from agentm_assets.index.rowio import all_findings, insert, load_notes
+from agentm_assets.index.rows import IndexedNote
+from agentm_assets.index.store import IndexStore, get_meta, set_meta
+from agentm_assets.index.vectors import VectorPublisher
+
+SLICE_NOTES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What one publishing did. `full` says that the part was written anew."""
+
+    part: str
+    full: bool
+    changed: int  # notes (facts, lexical) or vectors
+    total: int
+    bytes_written: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Feed:
+    index_id: str
+    rev: int
+    full: bool
+    paths: tuple[str, ...]
+
+
+def _feed(connection: duckdb.DuckDBPyConnection, index_id: str | None, rev: int | None) -> _Feed:
+    """What a part that holds `index_id` up to `rev` lacks."""
+    here = get_meta(connection, "index_id") or ""
+    head = int(get_meta(connection, "rev") or 0)
+    if index_id != here or rev is None or rev > head:
+        rows = connection.execute("SELECT path FROM notes ORDER BY path").fetchall()
+        return _Feed(here, head, True, tuple(path for (path,) in rows))
+    rows = connection.execute(
+        "SELECT path FROM changes WHERE rev > ? ORDER BY path", [rev]
+    ).fetchall()
+    return _Feed(here, head, False, tuple(path for (path,) in rows))
+
+
+def _slices(store: IndexStore, paths: Sequence[str]) -> Iterator[list[IndexedNote]]:
+    for start in range(0, len(paths), SLICE_NOTES):
+        with store.transaction() as connection:
+            notes = load_notes(connection, paths[start : start + SLICE_NOTES])
+        yield notes
+
+
+def publish_facts(store: IndexStore, path: Path) -> Published:
+    """Bring `facts.sqlite` in line, its manifest and attachments included."""
+    began = time.monotonic()
+    with FileLock(_lock(path)), FactsWriter.open(path) as writer:
+        with store.transaction() as connection:
+            feed = _feed(connection, writer.index_id, writer.rev)
+            manifest = _manifest(connection)
+            rules_hash = get_meta(connection, "rules_hash") or ""
+            rows = connection.execute("SELECT path FROM attachments ORDER BY path").fetchall()
+            findings = all_findings(connection)
+        attachments = [name for (name,) in rows]
+        meta = {"rules_hash": rules_hash}
+        if feed.full:
+            notes = (note for part in _slices(store, feed.paths) for note in part)
+            writer.replace_all(
+                notes, index_id=feed.index_id, rev=feed.rev, meta=meta, attachments=attachments
+            )
+        elif feed.paths:
+            for start in range(0, len(feed.paths), SLICE_NOTES):
+                paths = feed.paths[start : start + SLICE_NOTES]
+                with store.transaction() as connection:
+                    notes_here = load_notes(connection, paths)
+                alive = {n.note.path for n in notes_here}
+                last = start + SLICE_NOTES >= len(feed.paths)
+                writer.apply(
+                    notes_here,
+                    [gone for gone in paths if gone not in alive],
+                    (),
+                    index_id=feed.index_id,
+                    # The revision moves with the last slice: a kill before it repeats the others.
+                    rev=feed.rev if last else writer.rev,
+                    meta=meta,
+                )
+        writer.update_files(manifest, attachments, findings)
+    return Published(
+        "facts", feed.full, len(feed.paths), len(manifest), 0, time.monotonic() - began
+    )
+
+
+def publish_lexical(store: IndexStore, folder: Path) -> Published:
+    """Bring the tantivy index in line; a note's chunks are replaced together."""
+    began = time.monotonic()
+    with FileLock(_lock(folder)):
+        publisher = LexicalPublisher(folder)
+        state = publisher.state()
+        with store.transaction() as connection:
+            feed = _feed(
+                connection,
+                None if state is None else state.index_id,
+                None if state is None else state.rev,
+            )
+        written = 0
+        if feed.full or feed.paths:
+            docs = (
+                doc
+                for part in _slices(store, feed.paths)
+                for note in part
+                for doc in _lexical_docs(note)
+            )
+            written = publisher.publish(
+                feed.index_id, feed.rev, docs, feed.paths, full=feed.full
+            ).bytes_written
+        with store.transaction() as connection:
+            total = int((connection.execute("SELECT count(*) FROM chunks").fetchone() or (0,))[0])
+    return Published(
+        "lexical", feed.full, len(feed.paths), total, written, time.monotonic() - began
+    )
+
+
+def publish_vectors(store: IndexStore, folder: Path, model_id: str) -> Published:
+    """Bring the vectors in line with the chunks that have one of this model."""
+    began = time.monotonic()
+    with FileLock(_lock(folder)):
+        publisher = VectorPublisher(folder)
+        state = publisher.state()
+        with store.transaction() as connection:
+            index_id = get_meta(connection, "index_id") or ""
+            rev = int(get_meta(connection, "vector_rev") or 0)
+            # One ahead: published, then killed before the tables heard of it.
+            full = (
+                state is None
+                or (state.index_id, state.model_id) != (index_id, model_id)
+                or state.rev not in (rev, rev + 1)
+            )
+            if full:
+                connection.execute("DELETE FROM published_vectors")
+            upserts = connection.execute(_NEW_VECTORS, [model_id]).fetchall()
+            dead = connection.execute(_DEAD_VECTORS, [model_id]).fetchall()
+            written = 0
+            if full or upserts or dead:
+                ids = np.array([row[0] for row in upserts], dtype=np.int64)
+                matrix = np.frombuffer(
+                    b"".join(row[2] for row in upserts), dtype=np.float32
+                ).reshape(len(upserts), -1 if upserts else 0)
+                dead_ids = np.array([row[0] for row in dead], dtype=np.int64)
+                written = publisher.publish(
+                    index_id, model_id, rev + 1, (ids, matrix), dead_ids, full=full
+                ).bytes_written
+                _note_published(connection, upserts, [row[0] for row in dead])
+                set_meta(connection, "vector_rev", str(rev + 1))
+            total = int(
+                (connection.execute("SELECT count(*) FROM published_vectors").fetchone() or (0,))[0]
+            )
+    changed = len(upserts) + len(dead)
+    return Published("vectors", full, changed, total, written, time.monotonic() - began)
+
+
+_NEW_VECTORS = """
+SELECT c.chunk_id, c.embed_hash, e.vector
+FROM chunks c JOIN embeddings e ON e.embed_hash = c.embed_hash AND e.model_id = ?
+LEFT JOIN published_vectors p ON p.chunk_id = c.chunk_id
+WHERE p.embed_hash IS DISTINCT FROM c.embed_hash
+ORDER BY c.chunk_id
+"""
+
+_DEAD_VECTORS = """
+SELECT p.chunk_id FROM published_vectors p WHERE p.chunk_id NOT IN (
+  SELECT c.chunk_id FROM chunks c JOIN embeddings e
+  ON e.embed_hash = c.embed_hash AND e.model_id = ?
+) ORDER BY p.chunk_id
+"""
+
+
+def _note_published(
+    connection: duckdb.DuckDBPyConnection,
+    upserts: Sequence[tuple[int, str, bytes]],
+    dead: Sequence[int],
+) -> None:
+    connection.execute(
+        "DELETE FROM published_vectors WHERE chunk_id IN (SELECT unnest(?::BIGINT[]))",
+        [[*(row[0] for row in upserts), *dead]],
+    )
+    insert(
+        connection,
+        "published_vectors",
+        "BIGINT VARCHAR",
+        [(chunk, key) for chunk, key, _ in upserts],
+    )
+
+
+def _lexical_docs(note: IndexedNote) -> Iterator[LexicalDoc]:
+    names = "\n".join((*(a.alias for a in note.aliases), *note.note.tags))
+    for chunk in note.chunks:
+        yield LexicalDoc(
+            chunk_id=chunk.chunk_id,
+            path=note.note.path,
+            title=note.note.title,
+            names=names,
+            header_path=chunk.header_path,
+            body=chunk.text,
+        )
+
+
+def _manifest(connection: duckdb.DuckDBPyConnection) -> dict[str, ManifestEntry]:
+    rows = connection.execute(
+        "SELECT path, coalesce(u.size, n.size), coalesce(u.mtime_ns, n.mtime_ns), "
+        "CASE WHEN u.path IS NULL THEN n.content_hash ELSE '' END "
+        "FROM notes n FULL JOIN unreadable u USING (path)"
+    ).fetchall()
+    return {path: (size, mtime_ns, digest) for path, size, mtime_ns, digest in rows}
+
+
+def _lock(part: Path) -> Path:
+    part.parent.mkdir(parents=True, exist_ok=True)
+    return part.with_name(part.name + ".lock")
+
+
+def drop_unused_embeddings(store: IndexStore) -> int:
+    """Delete vectors whose text no chunk has any more. Returns how many."""
+    with store.transaction() as connection:
+        rows = connection.execute(
+            "DELETE FROM embeddings WHERE embed_hash NOT IN (SELECT embed_hash FROM chunks) "
+            "RETURNING 1"
+        ).fetchall()
+    return len(rows)
+
+
+def compact_vectors(folder: Path) -> bool:
+    """Fold the deltas into a new base. Returns whether there was anything to fold."""
+    with FileLock(_lock(folder)):
+        publisher = VectorPublisher(folder)
+        return publisher.state() is not None and publisher.compact()

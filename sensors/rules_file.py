@@ -1,0 +1,72 @@
+"""The rules sensor: reports a new version of the filing rules, or that they are broken.
+
+It starts no run: what an edit makes stale shows as stale, and the operator (or the night) drains
+it.
+"""
+
+import json
+
+import dagster as dg
+
+from agentm_assets.config.errors import ConfigError
+from agentm_assets.contract.rules import RulesError
+from resources.workspace import WorkspaceResource
+
+JUDGMENT = "storage_rules_judgment"
+RANKING = "storage_rules_ranking"
+PARSE_CHECK = "rules_parse"
+
+
+def evaluate(
+    context: dg.SensorEvaluationContext, workspace: WorkspaceResource
+) -> dg.SensorResult | dg.SkipReason:
+    """One tick: observations for versions that differ from the cursor's, a check for the parse."""
+    before: dict[str, str] = json.loads(context.cursor) if context.cursor else {}
+    try:
+        rules = workspace.rules()
+    except ConfigError as error:
+        return dg.SkipReason(str(error))
+    except RulesError as error:
+        problem = str(error)
+        if before.get("problem") == problem:
+            return dg.SkipReason(f"the rules are still broken: {problem}")
+        return dg.SensorResult(
+            cursor=json.dumps(before | {"problem": problem}, sort_keys=True),
+            asset_events=[parse_evaluation(problem)],
+            skip_reason=f"the rules are broken, filing halts: {problem}",
+        )
+    now = {JUDGMENT: rules.rules_hash, RANKING: rules.ranking_hash}
+    events: list[dg.AssetObservation | dg.AssetCheckEvaluation] = [
+        dg.AssetObservation(key, tags={"dagster/data_version": version})
+        for key, version in now.items()
+        if before.get(key) != version
+    ]
+    if not events and "problem" not in before:
+        return dg.SkipReason("the rules have not changed")
+    return dg.SensorResult(
+        cursor=json.dumps(now, sort_keys=True), asset_events=[*events, parse_evaluation(None)]
+    )
+
+
+def parse_evaluation(problem: str | None) -> dg.AssetCheckEvaluation:
+    """The outcome of reading the rules, for the check that filing waits for."""
+    return dg.AssetCheckEvaluation(
+        asset_key=dg.AssetKey(JUDGMENT),
+        check_name=PARSE_CHECK,
+        passed=problem is None,
+        metadata={"problem": problem or "none"},
+        blocking=True,
+    )
+
+
+@dg.sensor(
+    name="rules_file",
+    minimum_interval_seconds=4,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Reports a new version of standards/storage-rules.md, or why it can't be used.",
+    asset_selection=None,
+)
+def rules_file(
+    context: dg.SensorEvaluationContext, workspace: WorkspaceResource
+) -> dg.SensorResult | dg.SkipReason:
+    return evaluate(context, workspace)
