@@ -262,24 +262,31 @@ def _read_items(
     for item in value.value:
         aliased = item.start_mark.index < value.start_mark.index
         # The parser does not say where an alias stands; offsets must ascend to stay linear.
-        at = reached if aliased else item.start_mark.index
-        reached = at
-        if isinstance(item, yaml.ScalarNode):
-            if not item.style:
-                if not aliased and _CUT.match(source, item.end_mark.index):
+        reached = reached if aliased else item.start_mark.index
+        written = item_text(item, value, text)
+        if not aliased:
+            if isinstance(item, yaml.ScalarNode):
+                if not item.style and _CUT.match(source, item.end_mark.index):
                     flaws.append(Flaw("cut-by-comment", item.end_mark.line + 2))
-                if item.value in _NULLS:
-                    continue
-            items.append(text.safe(item.value))
-        elif aliased:
-            continue  # a shared list or mapping: it has no text of its own here
-        else:
-            written = source[at : content_end(item, source)]
-            if is_raw_wikilink(written):
+            elif written is not None and is_raw_wikilink(written):
                 flaws.append(Flaw("unquoted-wikilink", item.start_mark.line + 2))
-            items.append(text.safe(_on_one_line(written)))
-        starts.append(offsets.at(at))
+        if written is not None:
+            items.append(written)
+            starts.append(offsets.at(reached))
     return tuple(items), tuple(starts), flaws
+
+
+def item_text(item: yaml.Node, parent: yaml.SequenceNode, text: BlockText) -> str | None:
+    """The text of one list item: a scalar's own, else its source on one line.
+
+    None for a null, and for an alias of a list or a mapping, which has no text of its own here.
+    """
+    if isinstance(item, yaml.ScalarNode):
+        return None if not item.style and item.value in _NULLS else text.safe(item.value)
+    if item.start_mark.index < parent.start_mark.index:
+        return None
+    written = text.source[item.start_mark.index : content_end(item, text.source)]
+    return text.safe(_on_one_line(written))
 
 
 def is_raw_wikilink(written: str) -> bool:
