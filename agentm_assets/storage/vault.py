@@ -157,8 +157,8 @@ class Vault:
                 f"the file can't be opened ({error.strerror})",
                 "give the user that runs agentm read permission, or exclude the file",
             ) from error
-        with os.fdopen(handle, "rb") as file:
-            status = os.fstat(file.fileno())
+        try:
+            status = os.fstat(handle)
             if not stat.S_ISREG(status.st_mode):
                 raise NoteUnreadable("not-a-file", *_NOT_A_FILE_TEXT)
             if status.st_size > MAX_NOTE_BYTES:
@@ -167,14 +167,16 @@ class Vault:
                     f"the file has {status.st_size} bytes, over the limit of {MAX_NOTE_BYTES}",
                     "split it, or keep it in the vault as it is: it will not be recalled",
                 )
-            try:
+            with os.fdopen(handle, "rb", closefd=False) as file:
                 return file.read()
-            except OSError as error:
-                raise NoteUnreadable(
-                    "unreadable",
-                    f"the file can't be read ({error.strerror})",
-                    "check the disk or the mount, then run agentm index again",
-                ) from error
+        except OSError as error:
+            raise NoteUnreadable(
+                "unreadable",
+                f"the file can't be read ({error.strerror})",
+                "check the disk or the mount, then run agentm index again",
+            ) from error
+        finally:
+            os.close(handle)
 
 
 _SYMLINK_TEXT = (

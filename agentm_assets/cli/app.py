@@ -1,0 +1,20 @@
+"""The Typer application: one module a command, registered here.
+
+A command module imports Typer and light modules at its top and the rest inside the function, so
+that `agentm recall` does not pay for what `agentm up` needs.
+"""
+
+import typer
+
+from agentm_assets.cli import config, recall, rules
+
+app = typer.Typer(
+    name="agentm",
+    help="A memory for one operator and their AI agents.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("recall")(recall.command)
+app.add_typer(config.app, name="config")
+app.add_typer(rules.app, name="rules")

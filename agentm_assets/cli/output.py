@@ -1,0 +1,61 @@
+"""What every command shares: exit codes, errors as one sentence, JSON, and text safe to print."""
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+
+import typer
+
+from agentm_assets.config.errors import ConfigError
+from agentm_assets.index.serving import ServingUnreadable
+from agentm_assets.storage.vault import VaultError
+
+BAD_INPUT = 2
+"""The operator's input or configuration cannot be used; also what Typer gives for wrong usage."""
+
+RED_STATE = 3
+"""The input is fine, but something that agentm needs is broken or not there yet."""
+
+_EXIT_CODES: Mapping[type[Exception], int] = MappingProxyType(
+    {ConfigError: BAD_INPUT, VaultError: RED_STATE, ServingUnreadable: RED_STATE}
+)
+# C0 and C1 control characters but tab and line feed: a note must not steer the terminal. Lone
+# surrogates cannot be encoded.
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+@contextmanager
+def failures_reported(more: Mapping[type[Exception], int] | None = None) -> Iterator[None]:
+    """Turn the known errors raised inside into a sentence on stderr and an exit code.
+
+    `more` adds a command's own error classes. Any other exception is a fault of the program and
+    passes through.
+    """
+    codes = {**_EXIT_CODES, **(more or {})}
+    try:
+        yield
+    except tuple(codes) as error:
+        typer.echo(f"agentm: {printable(str(error))}", err=True)
+        code = next(code for kind, code in codes.items() if isinstance(error, kind))
+        raise typer.Exit(code) from error
+
+
+def print_json(payload: object) -> None:
+    """The payload alone on stdout, as UTF-8 whatever the locale."""
+    text = json.dumps(payload, ensure_ascii=False, indent=2)
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def note_to_operator(text: str) -> None:
+    """A remark beside the result: on stderr, so that stdout holds the result alone."""
+    typer.echo(f"agentm: {printable(text)}", err=True)
+
+
+def printable(text: str) -> str:
+    """`text` with control characters and lone surrogates shown as U+FFFD."""
+    return _UNPRINTABLE.sub("\ufffd", text)

@@ -1,0 +1,121 @@
+"""Making a new vault, or adopting a folder that is there without changing a byte of it."""
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDERS = (
+    "Agent/_dream",
+    "Agent/_meta",
+    "Agent/desk/tasks",
+    "Agent/diagnostics/health",
+    "Agent/diagnostics/morning",
+    "Agent/memory/crystallized",
+    "Agent/memory/entities",
+    "Agent/memory/episodic",
+    "Agent/memory/mocs",
+    "Agent/memory/procedural",
+    "Agent/memory/semantic",
+    "calendar",
+    "personal",
+    "projects",
+    "standards",
+)
+"""The tree of a new vault (design: filing)."""
+
+RULES_PATH = "standards/storage-rules.md"
+
+_IDEAS = b"# Ideas\n\nProject ideas, one a line. You or the agent may add to this list.\n"
+
+
+class InitError(Exception):
+    """The vault can't be made here; the text says why and what to do. Nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Initialised:
+    """What was done. `git` is "created", "present" or why there is none."""
+
+    root: Path
+    adopted: bool
+    written: tuple[str, ...]
+    git: str
+
+
+def initialise(root: Path, rules_text: bytes) -> Initialised:
+    """Make a vault at `root` if it is absent or empty, else adopt it as it is.
+
+    An adopted folder is only read: no file, no folder and no repository is made in it. Raises
+    InitError.
+    """
+    if root.is_symlink() and not root.exists():
+        raise InitError(f"{root} is a broken link. Remove it, or name another folder.")
+    if root.exists() and not root.is_dir():
+        raise InitError(f"{root} is a file. Name a folder for the vault.")
+    try:
+        if root.is_dir() and any(root.iterdir()):
+            return Initialised(root, True, (), _git_state(root))
+        root.mkdir(parents=True, exist_ok=True)
+        for folder in FOLDERS:
+            (root / folder).mkdir(parents=True, exist_ok=True)
+        written = {RULES_PATH: rules_text, "ideas.md": _IDEAS}
+        for path, data in written.items():
+            _write_new(root / path, data)
+    except OSError as error:
+        raise InitError(
+            f"{error.filename or root} can't be written ({error.strerror}). Choose a folder that "
+            "you may write to."
+        ) from error
+    return Initialised(
+        root, False, tuple(sorted(written)), _create_repository(root, sorted(written))
+    )
+
+
+def _write_new(path: Path, data: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _git_state(root: Path) -> str:
+    if shutil.which("git") is None:
+        return "git is not installed: automated writes can't be committed or reverted"
+    inside = subprocess.run(
+        ["git", "-C", str(root), "rev-parse", "--is-inside-work-tree"],
+        capture_output=True,
+        check=False,
+    )
+    if inside.returncode == 0:
+        return "present"
+    return "no repository: automated writes can't be committed or reverted (cure: git init there)"
+
+
+def _create_repository(root: Path, paths: list[str]) -> str:
+    if shutil.which("git") is None:
+        return "git is not installed: install it, then run git init in the vault"
+    steps = (
+        ["init", "-q", "-b", "main"],
+        ["add", "--", *paths],
+        [
+            "-c",
+            "user.name=agentm-init",
+            "-c",
+            "user.email=agentm-init@localhost",
+            "-c",
+            "commit.gpgsign=false",
+            "commit",
+            "-q",
+            "-m",
+            "Start the vault\n\nAgentm-Pass: init",
+        ],
+    )
+    for step in steps:
+        done = subprocess.run(
+            ["git", "-C", str(root), *step], capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            return f"git {step[0]} failed: {done.stderr.strip() or done.returncode}"
+    return "created"
