@@ -189,11 +189,12 @@ def compose_mapping(text: BlockText) -> yaml.MappingNode | None:
     if not isinstance(root, yaml.MappingNode):
         line = root.start_mark.line + 1
         raise BlockError("not-a-mapping", "the block is text, not properties", line)
-    reached = 0
+    reached, reached_line = 0, 1
     for key, value in root.value:
-        if key.start_mark.index < reached:
-            raise BlockError("invalid-yaml", "a key is a YAML alias", key.start_mark.line + 1)
-        reached = max(reached, key.end_mark.index, value.end_mark.index)
+        if key.start_mark.index < reached:  # the marks are those of the anchor
+            raise BlockError("invalid-yaml", "a key is a YAML alias", reached_line + 1)
+        end = value.end_mark if value.end_mark.index > reached else key.end_mark
+        reached, reached_line = end.index, end.line + 1
     seen: set[int] = set()
     waiting: list[yaml.Node] = [root]
     while waiting:

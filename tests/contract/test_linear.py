@@ -1,0 +1,39 @@
+"""Time grows with the size of a note and not faster."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from agentm_assets.contract.frontmatter import read_frontmatter
+
+
+def _seconds(data: bytes) -> float:
+    best = float("inf")
+    for _ in range(3):
+        start = time.perf_counter()
+        read_frontmatter(data)
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        lambda n: "---\n" + "".join(f"k{i}: é\n" for i in range(n // 40)) + "---\n",
+        lambda n: "---\nk:\n" + "- é\n" * (n // 20) + "---\n",
+        lambda n: "---\nk: [" + "é, " * (n // 20) + "x]\n---\n",
+        lambda n: "---\nk: &w é\nl: [" + "*w , é, " * (n // 60) + "x]\n---\n",
+        lambda n: "---\nk: &w é\n" + "".join(f"k{i}: *w\n" for i in range(n // 60)) + "---\n",
+        lambda n: "---\nk:\n- &w x\n- *w\n" + "# c\n" * n + "---\n",
+        lambda n: "---\nk: x" + " " * n + "\nl: y\n---\n",
+        lambda n: "---\n" + "--- x\n" * n,
+        lambda n: "---" + " " * n + "x\n",
+        lambda n: "---\nk: |\n" + "  é\n\n" * (n // 4) + "---\n",
+        lambda n: "---\n" + "a\x07\x00\n" * (n // 4) + "---\n",
+    ],
+)
+def test_reading_is_linear(shape: Callable[[int], str]) -> None:
+    n = 40_000
+    small, large = (_seconds(shape(size).encode()) for size in (n, 4 * n))
+    assert large < 8 * max(small, 0.004)
