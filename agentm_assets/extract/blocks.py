@@ -25,13 +25,15 @@ _SETEXT = re.compile(r"(?:=+|-+)[ \t]*(?=[\r\n]|\Z)")
 _THEMATIC = re.compile(r"(?:(?:\*[ \t]*){3,}+|(?:-[ \t]*){3,}+|(?:_[ \t]*){3,}+)(?=[\r\n]|\Z)")
 _LIST_MARK = re.compile(r"([-+*]|(\d{1,9})[.)])(?=[ \t\r\n]|\Z)")
 _FOOTNOTE_MARK = re.compile(r"\[\^[^\]\s]{1,200}\]:")
-_DEFINITION_LINES = re.compile(
-    r"(?:[ \t>]*\[(?!\^)(?:[^\[\]\\]|\\.)++\]:[^\r\n]*(?:\r\n?|\n|\Z))+\Z"
+_DEFINITIONS = re.compile(
+    r"(?:[ \t>]*\[(?!\^)(?:[^\[\]\\]|\\.)++\]:[ \t]*(?:<[^<>\r\n]*>|[^\s<]\S*)"
+    r"(?:[ \t]+(?:\"[^\"\r\n]*\"|'[^'\r\n]*'|\([^()\r\n]*\)))?[ \t]*(?:\r\n?|\n|\Z))+"
 )
 _TABLE_RULE = re.compile(
     r"[ \t>]*+(?:\|[ \t]*+)?:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+\Z"
 )
-_TABLE_CELL = re.compile(r"(?:[^|\\]|\\.|\\\Z)+", re.DOTALL)
+# GFM would end the cell at the bar of `[[note|label]]`; whoever writes that means the link.
+_TABLE_CELL = re.compile(r"(?:\[\[[^\[\]|\r\n]*\|[^\[\]|\r\n]*\]\]|[^|\\]|\\.|\\\Z)+", re.DOTALL)
 
 _TAG_NAMES = (
     "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details"
@@ -75,7 +77,8 @@ class BlockHeading:
     """A heading as it stands in the text: `start` is its marker's or paragraph's first character.
 
     `content_start` to `content_end` is what is between the marks; `end` is where its last line
-    ends, line end excluded. `container` is the outermost kind of container that holds it.
+    ends, line end excluded. `container` tells whether a quote holds it, else whether a list item
+    does. `depth` counts the containers around it, `scope_end` is where the innermost one ends.
     """
 
     level: int
@@ -84,6 +87,8 @@ class BlockHeading:
     content_start: int
     content_end: int
     container: Container
+    depth: int
+    scope_end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,7 @@ def scan_blocks(text: str) -> Blocks:
     scanner.run()
     return Blocks(
         tuple(scanner.blocks),
-        tuple(scanner.headings),
+        scanner.headings_found(),
         tuple(scanner.segments),
         tuple(scanner.paragraphs),
     )
@@ -120,7 +125,10 @@ class _Scanner:
         self.text = text
         self.stack: list[int] = []
         self.blocks: list[Block] = []
-        self.headings: list[BlockHeading] = []
+        self.headings: list[tuple[int, int, int, int, int, Container, int]] = []
+        self.scope_ends: dict[int, int] = {}  # by position in `headings`
+        self.scopes: list[tuple[int, int]] = []  # depth and position of those still in scope
+        self.line_start = 0
         self.segments: list[tuple[int, int]] = []
         self.paragraphs: list[tuple[int, int]] = []
         self.paragraph = -1  # start of the open paragraph
@@ -163,7 +171,8 @@ class _Scanner:
             end -= 1
         if self.paragraph < 0:
             self._close_leaf()
-            self.stack.clear()
+            self.line_start = start
+            self._leave(0)
             self.paragraph = start
         self.empty_item = False
         self.paragraph_end = end
@@ -193,13 +202,14 @@ class _Scanner:
     def _line(self, start: int, end: int) -> None:
         text = self.text
         stack = self.stack
+        self.line_start = start
         at, column = start, 0
         depth = 0
         word, word_column = self._indent(at, column)
         blank = word >= end
         if blank and self.empty_item:
             self._close_leaf()
-            stack.pop()
+            self._leave(len(stack) - 1)
         was_empty, self.empty_item = self.empty_item and not blank, False
         for width in stack:
             if width == 0:
@@ -216,7 +226,7 @@ class _Scanner:
         matched = depth == len(stack)
         if not matched and self.paragraph < 0:
             self._close_leaf()
-            del stack[depth:]
+            self._leave(depth)
             matched = True
         if self.fence:
             self._fence_line(word, word_column - column, end)
@@ -233,7 +243,7 @@ class _Scanner:
             if self.leaf_start < 0:
                 self._close_leaf()
             if not matched:
-                del stack[depth:]
+                self._leave(depth)
             return
         self._open_blocks(at, column, word, word_column, end, depth, matched, was_empty)
 
@@ -353,7 +363,13 @@ class _Scanner:
     def _drop(self, depth: int) -> None:
         """Close the open leaf and all containers that the line did not match."""
         self._close_leaf()
+        self._leave(depth)
+
+    def _leave(self, depth: int) -> None:
+        """Close the containers beyond `depth`."""
         del self.stack[depth:]
+        while self.scopes and self.scopes[-1][0] > depth:
+            self.scope_ends[self.scopes.pop()[1]] = self.line_start
 
     def _first_other(self, at: int, end: int, mark: str) -> int:
         rest = self.text[at:end]
@@ -400,11 +416,6 @@ class _Scanner:
         if found is not None:
             self._close_html(found.end(), end)
 
-    def _container(self) -> Container:
-        if not self.stack:
-            return ""
-        return "quote" if 0 in self.stack else "list"
-
     def _heading(self, level: int, start: int, end: int, content: int, content_end: int) -> None:
         text = self.text
         shown = text[content:content_end].rstrip(" \t")
@@ -413,20 +424,36 @@ class _Scanner:
             shown = opened.rstrip(" \t")
         content_end = content + len(shown)
         content = min(self._indent(content, 0)[0], content_end)
-        self.headings.append(
-            BlockHeading(level, start, end, content, content_end, self._container())
-        )
+        self._add_heading(level, start, end, content, content_end)
         self.segments.append((content, content_end))
 
     def _setext(self, level: int, end: int) -> bool:
         """Turn the open paragraph into a heading, unless it only holds link definitions (4.7)."""
         start, stop = self.paragraph, self.paragraph_end
-        if self.text[start] == "[" and _DEFINITION_LINES.match(self.text, start, stop):
-            return False
+        if self.text[start] == "[" and (held := _DEFINITIONS.match(self.text, start, stop)):
+            if held.end() == stop:
+                return False
+            self.paragraphs.append((start, held.end()))
+            start = held.end()
         self.paragraph = -1
-        self.headings.append(BlockHeading(level, start, end, start, stop, self._container()))
+        self._add_heading(level, start, end, start, stop)
         self.segments.append((start, stop))
         return True
+
+    def _add_heading(
+        self, level: int, start: int, end: int, content: int, content_end: int
+    ) -> None:
+        container: Container = "quote" if 0 in self.stack else "list" if self.stack else ""
+        if self.stack:
+            self.scopes.append((len(self.stack), len(self.headings)))
+        self.headings.append((level, start, end, content, content_end, container, len(self.stack)))
+
+    def headings_found(self) -> tuple[BlockHeading, ...]:
+        size = len(self.text)
+        return tuple(
+            BlockHeading(*heading, scope_end=self.scope_ends.get(position, size))
+            for position, heading in enumerate(self.headings)
+        )
 
     def _close_leaf(self) -> None:
         if self.paragraph >= 0:
