@@ -48,10 +48,10 @@ def block(content: str) -> Frontmatter:
         ("tags: [Boats, boats, BOATS]", ("Boats",)),
         ("tags: [2024, no, 1.10, 012]", ("2024", "no", "1.10", "012")),
         ("tags: 2024", ("2024",)),
-        ("tags: '[\"boats\", \"a, b\"]'", ("boats", "a, b")),
+        ('tags: \'["boats", "a, b"]\'', ("boats", "a, b")),
         ("tags: '[boats, oars]'", ("boats", "oars")),
         ("tags: '[\"boats\", 3]'", ("boats", "3")),
-        ("tags: '[\"boats\", [\"x\"]]'", ()),
+        ('tags: \'["boats", ["x"]]\'', ()),
         ("tags: '[\"boats\"'", ('["boats"',)),
         ("tags: {a: b}", ()),
         ("Tags: [boats]\ntag: oars", ("boats", "oars")),
@@ -78,7 +78,7 @@ def test_tags(written: str, expected: tuple[str, ...]) -> None:
         ("aliases:\n- 0x1F\n- 012\n- 12:30", ("0x1F", "012", "12:30")),
         ("aliases: ['it''s', \"a \\\"b\\\"\"]", ("it's", 'a "b"')),
         ("aliases: [Ruler, ruler]", ("Ruler",)),
-        ("aliases: '[\"Ruler\", \"a, b\"]'", ("Ruler", "a, b")),
+        ('aliases: \'["Ruler", "a, b"]\'', ("Ruler", "a, b")),
         ("aliases:\n- '#1 ruler'", ("#1 ruler",)),
         ("alias: Ruler", ("Ruler",)),
         ("aliases: [[Ruler]]", ("Ruler",)),
@@ -115,14 +115,19 @@ def test_no_title_comes_from_a_block_that_cannot_be_read() -> None:
     assert title(read_frontmatter(b"---\ntitle: x\n")) is None
 
 
+def local(year: int, month: int, day: int, *clock: int) -> datetime:
+    """A datetime without an offset, as it was written."""
+    return datetime(year, month, day, *clock, tzinfo=UTC).replace(tzinfo=None)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("2024-01-05", date(2024, 1, 5)),
         ("1789-06-01", date(1789, 6, 1)),
-        ("2024-01-05T09:30", datetime(2024, 1, 5, 9, 30)),
-        ("2024-01-05 09:30", datetime(2024, 1, 5, 9, 30)),
-        ("2024-01-05T09:30:01.5", datetime(2024, 1, 5, 9, 30, 1, 500_000)),
+        ("2024-01-05T09:30", local(2024, 1, 5, 9, 30)),
+        ("2024-01-05 09:30", local(2024, 1, 5, 9, 30)),
+        ("2024-01-05T09:30:01.5", local(2024, 1, 5, 9, 30, 1, 500_000)),
         (
             "2024-01-05T09:30:00+02:00",
             datetime(2024, 1, 5, 9, 30, tzinfo=timezone(timedelta(hours=2))),
