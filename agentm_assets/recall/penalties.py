@@ -1,0 +1,86 @@
+"""Multipliers that lower a note inside each arm before the arms are fused. None ever raises one.
+
+Values: design of the ranking (status 0.6; spaces, artifacts and machine pages 0.3). They are part
+of the shipped ranker, so they change only with an evaluation on two unlike corpora.
+"""
+
+import re
+from dataclasses import dataclass
+
+from agentm_assets.index.rows import NoteRow
+from agentm_assets.recall.decay import Faded
+from agentm_assets.recall.ranking import RankingRules
+
+STATUS_FACTOR = 0.6
+SPACE_FACTOR = 0.3
+ALTITUDE_FACTOR = 0.3
+MACHINE_PAGE_FACTOR = 0.3
+
+ALTITUDE_SHARE = 0.9
+"""The altitude penalty sleeps until this share of the memory notes carries the field: before, it
+would punish exactly the notes that have been enriched."""
+
+_LOWERED_STATUS = frozenset({"unfiled", "superseded", "expired"})
+_MACHINE_FOLDERS = ("agent/_dream/", "agent/_meta/", "agent/diagnostics/", "agent/desk/proposals/")
+_ASKS_FOR_ARTIFACTS = re.compile(
+    r"\b(?:meetings?|sessions?|conversations?|transcripts?|traces?|discuss(?:ed|ion|ions)|talked|"
+    r"chats?|logs?|journals?|diar(?:y|ies)|minutes\s+of|stand-?ups?|what\s+happened|incidents?|"
+    r"observations?)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PenaltyContext:
+    """What about the question and the vault decides which penalties are awake."""
+
+    rules: RankingRules
+    wants_artifacts: bool
+    altitude_share: float
+    decay_applies: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Penalty:
+    """The product of all factors, above 0 and at most 1, and their names ("status:expired")."""
+
+    factor: float
+    names: tuple[str, ...]
+
+
+def asks_for_artifacts(question: str) -> bool:
+    """Whether a question is about moments (a meeting, a session) rather than durable statements."""
+    return _ASKS_FOR_ARTIFACTS.search(question) is not None
+
+
+def penalty_of(note: NoteRow, fading: Faded, context: PenaltyContext) -> Penalty:
+    """All penalties of one note."""
+    factors: list[tuple[str, float]] = []
+    if note.status in _LOWERED_STATUS:
+        factors.append((f"status:{note.status}", STATUS_FACTOR))
+    if note.space.lower() in context.rules.dampened_spaces:
+        factors.append((f"space:{note.space}", SPACE_FACTOR))
+    if (
+        note.altitude == "artifact"
+        and not context.wants_artifacts
+        and context.altitude_share >= ALTITUDE_SHARE
+    ):
+        factors.append(("altitude:artifact", ALTITUDE_FACTOR))
+    if is_machine_page(note):
+        factors.append(("machine-page", MACHINE_PAGE_FACTOR))
+    if context.decay_applies and fading.weight < 1.0:
+        factors.append((f"decay:{fading.band}", fading.weight))
+    product = 1.0
+    for _name, factor in factors:
+        product *= min(1.0, factor)
+    return Penalty(product, tuple(name for name, _factor in factors))
+
+
+def is_machine_page(note: NoteRow) -> bool:
+    """Reports, staging and proposals of the nightly passes; not what they distil into memory."""
+    return note.kind == "proposal" or note.path.lower().startswith(_MACHINE_FOLDERS)
+
+
+def lowered(score: float, factor: float) -> float:
+    """`score` times `factor`, never above `score`: a negative score times 0.3 would rise."""
+    return min(score, score * factor)

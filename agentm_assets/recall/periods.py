@@ -1,0 +1,80 @@
+"""Stretches of whole calendar days, and the day on which a note was captured."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, tzinfo
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Days from `first` to `last`, both included; None leaves that side open."""
+
+    first: date | None
+    last: date | None
+
+    def __contains__(self, day: date) -> bool:
+        return (self.first is None or day >= self.first) and (self.last is None or day <= self.last)
+
+    def intersect(self, other: "Period") -> "Period":
+        """The days of both; may be empty (`first` after `last`)."""
+        firsts = [day for day in (self.first, other.first) if day is not None]
+        lasts = [day for day in (self.last, other.last) if day is not None]
+        return Period(max(firsts, default=None), min(lasts, default=None))
+
+    @property
+    def is_empty(self) -> bool:
+        return self.first is not None and self.last is not None and self.first > self.last
+
+
+def day_of(year: int, month: int, day: int) -> Period | None:
+    """One day; None when the calendar has no such day."""
+    try:
+        found = date(year, month, day)
+    except ValueError:
+        return None
+    return Period(found, found)
+
+
+def month_of(year: int, month: int) -> Period | None:
+    return months_of(year, month, 1)
+
+
+def months_of(year: int, month: int, count: int) -> Period | None:
+    """`count` whole months from the given one; None outside the years 1 to 9999."""
+    end_year, end_month = shift_month(year, month, count)
+    try:
+        return Period(date(year, month, 1), date(end_year, end_month, 1) - timedelta(days=1))
+    except ValueError:
+        return None
+
+
+def year_of(year: int) -> Period | None:
+    return months_of(year, 1, 12)
+
+
+def week_of(day: date) -> Period:
+    """The week, Monday to Sunday (ISO 8601), that holds `day`."""
+    monday = day - timedelta(days=day.weekday())
+    return Period(monday, monday + timedelta(days=6))
+
+
+def shift_month(year: int, month: int, by: int) -> tuple[int, int]:
+    """Year and month `by` months later, or earlier when negative."""
+    index = year * 12 + month - 1 + by
+    return index // 12, index % 12 + 1
+
+
+def captured_day(captured: str, zone: tzinfo | None) -> date | None:
+    """The operator's calendar day of an ISO date or datetime; None when the text is neither.
+
+    A time with an offset is converted to `zone`; one without is the operator's own.
+    """
+    try:
+        if len(captured) == len("2026-08-01"):
+            return date.fromisoformat(captured)
+        moment = datetime.fromisoformat(captured)
+    except ValueError:
+        return None
+    try:
+        return (moment if moment.tzinfo is None else moment.astimezone(zone)).date()
+    except OverflowError:  # the first or last day of the calendar, moved over its edge
+        return moment.date()
