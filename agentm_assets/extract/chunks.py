@@ -14,6 +14,7 @@ from agentm_assets.contract.block import safe_text
 from agentm_assets.extract.headings import find_headings
 from agentm_assets.extract.mask import CODE, HIDDEN, Region, blank, find_regions, region_at
 from agentm_assets.extract.model import Chunk
+from agentm_assets.extract.offsets import byte_offsets
 
 WINDOW = 216
 """Estimated tokens of one chunk. all-MiniLM-L6-v2 reads 256: the rest is for the title and the
@@ -74,7 +75,8 @@ def split_chunks(data: bytes, body_start: int, *, window: int = WINDOW) -> tuple
     for index, section in enumerate(sections):
         end = sections[index + 1].start if index + 1 < len(sections) else len(text)
         pieces += [(section, p) for p in _split(shown, section.start, end, regions, window)]
-    bytes_before = _byte_offsets(text, [piece for _, piece in pieces])
+    cuts = sorted({cut for _, p in pieces for cut in (p.overlap_start, p.start, p.end)})
+    bytes_before = dict(zip(cuts, byte_offsets(text, cuts), strict=True))
     return tuple(
         Chunk(
             ordinal=ordinal,
@@ -189,7 +191,7 @@ class _Splitter:
                 )
                 return closest
         middle = min(max(place + share, lowest), highest)
-        order = [*range(middle, lowest - 1, -1), *range(middle + 1, highest + 1)]
+        order: list[int] = [*range(middle, lowest - 1, -1), *range(middle + 1, highest + 1)]
         for allowed in (_is_word_start, _is_character_start):
             for index in order:
                 if allowed(self.shown, self.tokens[index]):
@@ -248,20 +250,6 @@ def _is_character_start(text: str, offset: int) -> bool:
         or "\U000e0020" <= char <= "\U000e007f"  # tag characters of flags
         or unicodedata.category(char)[0] == "M"
     )
-
-
-def _byte_offsets(text: str, pieces: Sequence[_Piece]) -> dict[int, int]:
-    """Character offsets of the pieces to byte offsets."""
-    offsets = sorted({o for p in pieces for o in (p.overlap_start, p.start, p.end)})
-    if text.isascii():
-        return {offset: offset for offset in offsets}
-    found: dict[int, int] = {}
-    at = size = 0
-    for offset in offsets:
-        size += len(text[at:offset].encode("utf-8", "surrogateescape"))
-        found[offset] = size
-        at = offset
-    return found
 
 
 def _chunk_text(text: str, start: int, end: int, regions: Sequence[Region]) -> str:

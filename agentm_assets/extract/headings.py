@@ -65,7 +65,7 @@ def find_headings(text: str) -> tuple[Heading, ...]:
     if not blocks.headings:
         return ()
     regions = find_regions(text)
-    defined: Collection[str] = find_definitions(text, blocks.paragraphs)
+    defined: Collection[str] = find_definitions(text, blocks.paragraphs).targets
     kept = [heading for heading in blocks.headings if not _is_hidden(heading, regions)]
     lines = _line_starts(text, kept)
     ends = [heading.scope_end for heading in kept]

@@ -19,7 +19,7 @@ class Chunk:
     Chunks tile the body: the first starts where the body starts, each starts where the previous
     one ended, the last ends with the file. `overlap_start <= start` is where the tenth that a
     continued piece repeats from its predecessor begins (equal to `start` when nothing repeats).
-    `text` is `data[overlap_start:end]` without comments.
+    `text` is `data[overlap_start:end]` without comments, stored drawings and block ids.
     """
 
     ordinal: int
@@ -37,8 +37,8 @@ class Link:
 
     ordinal: int
     kind: LinkKind
-    target: str  # decoded target without anchor and label; "" for a link into the note itself
-    anchor: str | None  # "Parts#Lid" or "^block"
+    target: str  # without anchor and label, %20 kept as written; "" for a link into the note itself
+    anchor: str | None  # "Parts#Lid" or "^block", percent-decoded
     label: str | None
     start: int
     line: int

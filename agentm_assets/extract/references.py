@@ -1,7 +1,8 @@
 """Link reference definitions: `[id]: target "title"` lines (CommonMark 4.7)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 _DEFINITION = re.compile(
     r"[ \t>]*\[(?!\^)((?:[^\[\]\\]|\\.)++)\]:"
@@ -20,18 +21,32 @@ def reference_key(label: str) -> str:
     return " ".join(label.split()).casefold()
 
 
-def find_definitions(text: str, paragraphs: Sequence[tuple[int, int]]) -> dict[str, str]:
-    """The definitions that open these paragraphs: reference key to destination as written.
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """`targets` maps a reference key to the destination as written.
+
+    `ends` maps the start of a paragraph that opens with definitions to where they end.
+    """
+
+    targets: Mapping[str, str]
+    ends: Mapping[int, int]
+
+
+def find_definitions(text: str, paragraphs: Sequence[tuple[int, int]]) -> Definitions:
+    """The definitions that open these paragraphs.
 
     The first definition of a label holds. Footnotes (`[^id]:`) are no definitions.
     """
-    found: dict[str, str] = {}
+    targets: dict[str, str] = {}
+    ends: dict[int, int] = {}
     for start, end in paragraphs:
         at = start
         while definition := _DEFINITION.match(text, at, end):
             label = definition[1]
             if len(label) <= _MAX_LABEL and label.strip():
-                bare = definition[2] if definition[3] is None else definition[3]
-                found.setdefault(reference_key(label), bare)
+                target = definition[2] if definition[3] is None else definition[3]
+                targets.setdefault(reference_key(label), target)
             at = definition.end()
-    return found
+        if at > start:
+            ends[start] = at
+    return Definitions(targets, ends)
