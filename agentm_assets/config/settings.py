@@ -46,11 +46,25 @@ class EmbedderTable(_Table):
     model: str = Field(default=DEFAULT_EMBEDDER, min_length=1)
 
 
+class EntitiesTable(_Table):
+    """`[profiles.NAME.entities]`: which trackers bare references such as `KET-12` belong to.
+
+    `repo` is the repository that `#12` means where a note names none. Hosts are names without a
+    scheme.
+    """
+
+    repo: str | None = None
+    jira_projects: tuple[str, ...] = ()
+    gerrit_hosts: tuple[str, ...] = ()
+    gitlab_hosts: tuple[str, ...] = ()
+
+
 class ProfileTable(_Table):
     """`[profiles.NAME]`: one vault and how it is served."""
 
     storage: StorageTable | None = None
     embedder: EmbedderTable = EmbedderTable()
+    entities: EntitiesTable = EntitiesTable()
 
 
 class AgentmFile(_Table):
@@ -75,7 +89,7 @@ class _Variables(PydanticBaseSettingsSource):
         found: dict[str, Any] = {}
         for name, field in self.settings_cls.model_fields.items():
             value, key, _complex = self.get_field_value(field, name)
-            if value is not None:
+            if value is not None and f"AGENTM_{name.upper()}" in VARIABLES:
                 found[key] = value
         return found
 
@@ -89,6 +103,7 @@ class Settings(BaseSettings):
 
     location: VaultLocation
     embedder_model: str = Field(min_length=1)
+    entities: EntitiesTable = EntitiesTable()
 
     @classmethod
     def settings_customise_sources(
@@ -114,7 +129,10 @@ class Settings(BaseSettings):
         file = read_file(directories.config_file(env))
         location = locate(env, vault=vault, profile=profile)
         chosen = file.profiles.get(location.profile, ProfileTable())
-        values: dict[str, Any] = {"embedder_model": chosen.embedder.model}
+        values: dict[str, Any] = {
+            "embedder_model": chosen.embedder.model,
+            "entities": chosen.entities,
+        }
         values |= _Variables(cls, env)()
         try:
             return cls(location=location, **values)
@@ -146,7 +164,7 @@ def read_file(path: Path) -> AgentmFile:
     """`agentm.toml`, validated; an absent file is an empty one. Raises ConfigError."""
     table, text = read_toml(path)
     try:
-        return AgentmFile.model_validate(table, strict=True)
+        return AgentmFile.model_validate(table)
     except ValidationError as error:
         problems = [
             _problem(part["loc"], part["type"], part["msg"], text) for part in error.errors()

@@ -52,7 +52,7 @@ def write_profile(
         _subtable(target, section)[name] = value
     written = tomlkit.dumps(document)
     try:
-        AgentmFile.model_validate(tomlkit.parse(written).unwrap(), strict=True)
+        AgentmFile.model_validate(tomlkit.parse(written).unwrap())
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join(str(part) for part in first["loc"])

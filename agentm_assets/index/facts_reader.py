@@ -39,6 +39,21 @@ class ChunkFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class NoteFacts:
+    """What ranking asks about a note: a NoteRow without what only a shown hit needs."""
+
+    path: str
+    space: str
+    memory_class: str | None
+    type: str | None
+    kind: str | None
+    status: str | None
+    altitude: str | None
+    captured: str | None
+    lifecycle_tier: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class EntityFacts:
     """A mention of an entity by a note."""
 
@@ -162,17 +177,32 @@ class FactsReader:
         )
         return tuple(ChunkFacts(*row) for row in rows)
 
-    def first_chunks(self, paths: Sequence[str]) -> dict[str, ChunkFacts]:
-        """The first chunk of each note that has one, by path."""
-        found: dict[str, ChunkFacts] = {}
-        for marks, part in _slices(paths):
-            for row in self._rows(
-                f"SELECT {_CHUNK_COLUMNS} FROM notes JOIN chunks USING (note_id) "
-                f"WHERE path IN ({marks}) AND ordinal = "
-                "(SELECT min(ordinal) FROM chunks AS c WHERE c.note_id = notes.note_id)",
+    def chunks_with_notes(self, ids: Sequence[int]) -> list[tuple[ChunkFacts, NoteFacts]]:
+        """The chunks that (still) exist, each with its note, in one pass: recall's hot path."""
+        found: list[tuple[ChunkFacts, NoteFacts]] = []
+        for marks, part in _slices(ids):
+            rows = self._rows(
+                f"SELECT {_CHUNK_COLUMNS}, {_RANKED_COLUMNS} FROM chunks "
+                f"JOIN notes USING (note_id) WHERE chunk_id IN ({marks})",
                 part,
-            ):
-                found[row[1]] = ChunkFacts(*row)
+            )
+            found += [(ChunkFacts(*row[:8]), NoteFacts(row[1], *row[8:])) for row in rows]
+        return found
+
+    def notes_with_first_chunk(self, paths: Sequence[str]) -> list[tuple[ChunkFacts, NoteFacts]]:
+        """The notes that exist, each with its first chunk; an empty span for a note without one."""
+        found: list[tuple[ChunkFacts, NoteFacts]] = []
+        for marks, part in _slices(paths):
+            rows = self._rows(
+                "SELECT ifnull(chunk_id, 0), path, ifnull(ordinal, 0), ifnull(header_path, ''), "
+                "ifnull(level, 0), ifnull(start_byte, 0), ifnull(end_byte, 0), "
+                f"ifnull(overlap_start, 0), {_RANKED_COLUMNS} "
+                "FROM notes LEFT JOIN chunks ON chunks.note_id = notes.note_id AND ordinal = "
+                "(SELECT min(ordinal) FROM chunks AS c WHERE c.note_id = notes.note_id) "
+                f"WHERE path IN ({marks})",
+                part,
+            )
+            found += [(ChunkFacts(*row[:8]), NoteFacts(row[1], *row[8:])) for row in rows]
         return found
 
     def note(self, path: str) -> NoteRow | None:
@@ -195,7 +225,9 @@ class FactsReader:
         )
         return tuple(row[0] for row in rows)
 
-    def captured_between(self, first: str | None, last: str | None) -> tuple[tuple[str, str], ...]:
+    def captured_between(
+        self, first: str | None, last: str | None, limit: int = -1
+    ) -> tuple[tuple[str, str], ...]:
         """(path, captured) of notes whose `captured` begins with a day from `first` to `last`.
 
         Both are ISO days ("2026-08-01"), inclusive; None leaves that side open. The day is the one
@@ -204,8 +236,8 @@ class FactsReader:
         rows = self._rows(
             "SELECT path, captured FROM notes WHERE captured IS NOT NULL "
             "AND (?1 IS NULL OR captured >= ?1) AND (?2 IS NULL OR captured < ?2 || '~') "
-            "ORDER BY captured DESC, path",
-            (first, last),
+            "ORDER BY captured DESC, path LIMIT ?3",
+            (first, last, limit),
         )
         return tuple((row[0], row[1]) for row in rows)
 
@@ -311,6 +343,7 @@ class FactsReader:
 
 
 _CHUNK_COLUMNS = "chunk_id, path, ordinal, header_path, level, start_byte, end_byte, overlap_start"
+_RANKED_COLUMNS = "space, memory_class, type, kind, status, altitude, captured, lifecycle_tier"
 _LINK_COLUMNS = (
     "path, ordinal, links.kind, target, anchor, label, start_byte, line, source, resolved_path, "
     "how, candidates"

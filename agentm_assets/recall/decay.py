@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, tzinfo
 
-from agentm_assets.index.rows import NoteRow
+from agentm_assets.index.facts_reader import NoteFacts
 from agentm_assets.recall.periods import captured_day
 from agentm_assets.recall.ranking import RankingRules
 
@@ -30,7 +30,7 @@ FRESH = Faded(1.0, "full", False)
 
 
 def last_touch(
-    note: NoteRow, last_recalled: Mapping[str, date], zone: tzinfo | None
+    note: NoteFacts, last_recalled: Mapping[str, date], zone: tzinfo | None
 ) -> date | None:
     """The day from which this note's age counts; None when nothing says."""
     captured = None if note.captured is None else captured_day(note.captured, zone)
@@ -38,7 +38,7 @@ def last_touch(
     return max((day for day in (captured, recalled) if day is not None), default=None)
 
 
-def never_fades(note: NoteRow, rules: RankingRules) -> bool:
+def never_fades(note: NoteFacts, rules: RankingRules) -> bool:
     """Durable notes, incidents, crystallized lessons, decisions, spaces outside the contract."""
     return (
         note.lifecycle_tier == "durable"
@@ -49,7 +49,7 @@ def never_fades(note: NoteRow, rules: RankingRules) -> bool:
     )
 
 
-def faded(note: NoteRow, anchor: date | None, today: date, rules: RankingRules) -> Faded:
+def faded(note: NoteFacts, anchor: date | None, today: date, rules: RankingRules) -> Faded:
     """The band of a note whose age counts from `anchor`. A future anchor is age 0."""
     if anchor is None or never_fades(note, rules):
         return FRESH

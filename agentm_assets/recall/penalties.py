@@ -7,7 +7,7 @@ of the shipped ranker, so they change only with an evaluation on two unlike corp
 import re
 from dataclasses import dataclass
 
-from agentm_assets.index.rows import NoteRow
+from agentm_assets.index.facts_reader import NoteFacts
 from agentm_assets.recall.decay import Faded
 from agentm_assets.recall.ranking import RankingRules
 
@@ -53,7 +53,7 @@ def asks_for_artifacts(question: str) -> bool:
     return _ASKS_FOR_ARTIFACTS.search(question) is not None
 
 
-def penalty_of(note: NoteRow, fading: Faded, context: PenaltyContext) -> Penalty:
+def penalty_of(note: NoteFacts, fading: Faded, context: PenaltyContext) -> Penalty:
     """All penalties of one note."""
     factors: list[tuple[str, float]] = []
     if note.status in _LOWERED_STATUS:
@@ -76,7 +76,7 @@ def penalty_of(note: NoteRow, fading: Faded, context: PenaltyContext) -> Penalty
     return Penalty(product, tuple(name for name, _factor in factors))
 
 
-def is_machine_page(note: NoteRow) -> bool:
+def is_machine_page(note: NoteFacts) -> bool:
     """Reports, staging and proposals of the nightly passes; not what they distil into memory."""
     return note.kind == "proposal" or note.path.lower().startswith(_MACHINE_FOLDERS)
 

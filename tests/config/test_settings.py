@@ -44,6 +44,20 @@ def test_the_real_environment_is_not_read(
     assert Settings.load(env, vault=str(vault)).embedder_model == DEFAULT_EMBEDDER
 
 
+def test_trackers_come_from_the_profile(env: dict[str, str], vault: Path) -> None:
+    config(
+        env,
+        f'[profiles.default.storage]\nroot = "{vault}"\n'
+        '[profiles.default.entities]\nrepo = "acme/kettle"\njira_projects = ["KET"]\n',
+    )
+    entities = Settings.load(env).entities
+    assert (entities.repo, entities.jira_projects, entities.gitlab_hosts) == (
+        "acme/kettle",
+        ("KET",),
+        (),
+    )
+
+
 def test_settings_are_frozen(env: dict[str, str], vault: Path) -> None:
     settings = Settings.load(env, vault=str(vault))
     with pytest.raises(ValidationError):
@@ -67,6 +81,10 @@ def test_an_empty_variable_is_refused(env: dict[str, str], vault: Path) -> None:
         (
             '[profiles.other.storage]\nbackend = "s3"\nroot = "/v"\n',
             r"line 2: `profiles.other.storage.backend` input should be 'vault'",
+        ),
+        (
+            '[profiles.default.entities]\njira_projects = "KET"\n',
+            "line 2: `profiles.default.entities.jira_projects` input should be a valid tuple",
         ),
         (
             "[profiles.default.embedder]\nmodel = 3\n",

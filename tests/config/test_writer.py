@@ -23,6 +23,11 @@ root = "/srv/notes"  # mounted
 
 [profiles.work.embedder]
 model = 'other'
+
+[profiles.work.entities]
+gitlab_hosts = [
+  "git.example.com",  # ours
+]
 """
 
 

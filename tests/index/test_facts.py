@@ -171,6 +171,13 @@ def test_rows_come_back_as_they_were_written(writer: FactsWriter, path: Path) ->
         assert (reader.meta["index_id"], reader.meta["rev"]) == ("one", "7")
 
 
+def test_a_note_without_chunks_has_an_empty_span(writer: FactsWriter, path: Path) -> None:
+    write(writer, note("a.md", chunks=0))
+    with FactsReader.open(path) as reader:
+        ((chunk, ranked),) = reader.notes_with_first_chunk(["a.md"])
+        assert (chunk.path, chunk.start, chunk.end, ranked.path) == ("a.md", 0, 0, "a.md")
+
+
 def test_a_note_is_replaced_whole(writer: FactsWriter, path: Path) -> None:
     write(writer, note("a.md", chunks=5, links=("b.md",), entities=("k",), aliases=("x",)))
     write(writer, note("a.md", chunks=3))
@@ -253,7 +260,7 @@ def test_the_manifest_can_be_replaced_and_follows_the_notes(
         assert reader.manifest() == {"a.md": (1, 2, "h"), "locked.md": (3, 4, "")}
         assert reader.attachments() == {"p.png", "q.png"}
         write(writer, note("b.md"), deleted=["a.md"])
-        writer.update_files(reader.manifest(), ["q.png"])
+        writer.update_files(reader.manifest(), ["q.png"], ())
         assert reader.manifest() == {
             "b.md": (12, 1_700_000_000_000_000_001, "hash of b.md"),
             "locked.md": (3, 4, ""),

@@ -5,34 +5,22 @@ from datetime import UTC, date
 
 import pytest
 
-from agentm_assets.index.rows import NoteRow
+from agentm_assets.index.facts_reader import NoteFacts
 from agentm_assets.recall.decay import FRESH, faded, last_touch
 from agentm_assets.recall.ranking import DecayBands, RankingRules
 
 TODAY = date(2026, 8, 19)
 RULES = RankingRules()
-NOTE = NoteRow(
+NOTE = NoteFacts(
     path="Agent/memory/semantic/2019/01/a.md",
-    content_hash="h",
-    size=1,
-    mtime_ns=0,
     space="memory",
     memory_class="semantic",
-    title="A",
     type="reference",
     kind=None,
     status="active",
     altitude=None,
     captured="2019-01-01",
-    captured_origin="frontmatter",
-    updated=None,
-    slug=None,
-    tags=(),
-    summary=None,
     lifecycle_tier=None,
-    rules_hash=None,
-    fingerprint="f",
-    generated=False,
 )
 
 
@@ -117,9 +105,9 @@ def test_what_only_looks_exempt_fades(change: dict[str, str]) -> None:
         ("some day", None, None),
     ],
 )
-def test_age_counts_from_capture_or_the_last_recall_and_never_from_the_mtime(
+def test_age_counts_from_capture_or_the_last_recall(
     captured: str | None, recalled: date | None, anchor: date | None
 ) -> None:
-    note = dataclasses.replace(NOTE, captured=captured, mtime_ns=1_790_000_000_000_000_000)
+    note = dataclasses.replace(NOTE, captured=captured)
     last_recalled = {} if recalled is None else {note.path: recalled}
     assert last_touch(note, last_recalled, UTC) == anchor

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentm_assets.index.rows import NoteRow
+from agentm_assets.index.facts_reader import NoteFacts
 from agentm_assets.recall.decay import FRESH, Faded
 from agentm_assets.recall.penalties import PenaltyContext, asks_for_artifacts, lowered, penalty_of
 from agentm_assets.recall.ranking import RankingRules
@@ -15,28 +15,16 @@ from agentm_assets.recall.ranking import RankingRules
 CONTEXT = PenaltyContext(
     rules=RankingRules(), wants_artifacts=False, altitude_share=1.0, decay_applies=True
 )
-NOTE = NoteRow(
+NOTE = NoteFacts(
     path="Agent/memory/semantic/a.md",
-    content_hash="h",
-    size=1,
-    mtime_ns=0,
     space="memory",
     memory_class="semantic",
-    title="A",
     type="reference",
     kind=None,
     status="active",
     altitude="canonical",
     captured=None,
-    captured_origin=None,
-    updated=None,
-    slug=None,
-    tags=(),
-    summary=None,
     lifecycle_tier=None,
-    rules_hash=None,
-    fingerprint="f",
-    generated=False,
 )
 
 
@@ -55,7 +43,7 @@ NOTE = NoteRow(
         ({"path": "agent/_META/a.md"}, 0.3, ("machine-page",)),
         ({"path": "Agent/diagnostics/health/latest_health.md"}, 0.3, ("machine-page",)),
         ({"kind": "proposal"}, 0.3, ("machine-page",)),
-        ({"path": "Agent/memory/entities/a.md", "generated": True}, 1.0, ()),
+        ({"path": "Agent/memory/entities/a.md"}, 1.0, ()),
         (
             {"status": "expired", "space": "personal"},
             0.6 * 0.3,
