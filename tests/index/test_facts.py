@@ -149,11 +149,17 @@ def test_rows_come_back_as_they_were_written(writer: FactsWriter, path: Path) ->
             20,
         )
         assert [c.ordinal for c in reader.chunks_of(first.note.path)] == [0, 1, 2]
-        assert {
-            p: c.ordinal for p, c in reader.first_chunks(["b.md", first.note.path]).items()
-        } == {
-            "b.md": 0,
-            first.note.path: 0,
+        ((chunk, ranked),) = reader.chunks_with_notes(ids)
+        assert chunk == found[ids[0]]
+        assert (ranked.path, ranked.captured, ranked.status) == (
+            first.note.path,
+            "2026-08-01",
+            "active",
+        )
+        paths = [first.note.path, "b.md", "gone.md"]
+        assert {(c.path, c.ordinal, n.path) for c, n in reader.notes_with_first_chunk(paths)} == {
+            (first.note.path, 0, first.note.path),
+            ("b.md", 0, "b.md"),
         }
         assert [e.path for e in reader.notes_with_entity("issue:o/r#1")] == [
             first.note.path,
