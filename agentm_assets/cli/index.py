@@ -1,0 +1,147 @@
+"""`agentm index`: materialise the index in this process; the run shows in the Dagster UI."""
+
+import dataclasses
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from agentm_assets.cli.options import JsonOption, ProfileOption, VaultOption
+from agentm_assets.cli.output import (
+    RED_STATE,
+    failures_reported,
+    note_to_operator,
+    print_json,
+    printable,
+)
+
+_SHOWN_FINDINGS = 10
+
+
+def command(
+    full: Annotated[bool, typer.Option("--full", help="Extract every note anew.")] = False,
+    check: Annotated[
+        bool, typer.Option("--hash", help="Compare content hashes of all files, trust no stamp.")
+    ] = False,
+    accept_deletions: Annotated[
+        bool, typer.Option(help="Drop notes that are gone even when they are most of the vault.")
+    ] = False,
+    no_embeddings: Annotated[
+        bool, typer.Option("--no-embeddings", help="Leave vectors out: recall is lexical then.")
+    ] = False,
+    vault: VaultOption = None,
+    profile: ProfileOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring the index in line with the vault. Nothing in the vault is written."""
+    import os
+
+    with failures_reported():
+        from agentm_assets.config.settings import Settings
+
+        location = Settings.load(os.environ, vault=vault, profile=profile).location
+
+    from agentm_assets.definitions import build_defs
+    from agentm_assets.index.assets.run import run_index
+    from agentm_assets.index.facts_reader import FactsReader
+    from resources.embedder import EmbedderResource
+    from resources.progress import ProgressReporter
+    from resources.workspace import WorkspaceResource
+
+    workspace = WorkspaceResource(vault=str(location.root))
+    with failures_reported(), _progress() as listener:
+        run = run_index(
+            build_defs(
+                {
+                    "workspace": workspace,
+                    "embedder": EmbedderResource(workspace=workspace, enabled=not no_embeddings),
+                    "progress": ProgressReporter(listener),
+                }
+            ),
+            workspace,
+            tables_config={
+                "full": full,
+                "hash_all": check,
+                "accept_deletions": accept_deletions,
+            },
+        )
+    if not run.success:
+        note_to_operator(f"indexing failed: {run.error} (run {run.run_id})")
+        raise typer.Exit(RED_STATE)
+    with failures_reported(), FactsReader.open(location.facts_file) as facts:
+        counts, findings = facts.counts, facts.findings()
+    numbers = run.numbers
+    if as_json:
+        print_json(
+            {
+                "notes": counts.notes,
+                "chunks": counts.chunks,
+                "links": counts.links,
+                "entities": counts.entities,
+                "aliases": counts.aliases,
+                "unresolved_links": numbers["unresolved_links"],
+                "changed": numbers["changed"],
+                "deleted": numbers["deleted"],
+                "deferred": numbers["deferred"],
+                "held_deletions": numbers["held_deletions"],
+                "embedded": numbers.get("embeddings_embedded", 0),
+                "vectors_waiting": numbers.get("embeddings_waiting", counts.chunks),
+                "findings": [dataclasses.asdict(finding) for finding in findings],
+                "seconds": numbers["seconds"],
+                "run_id": run.run_id,
+            }
+        )
+        return
+    if numbers["rebuilt"] != "no":
+        note_to_operator(str(numbers["rebuilt"]))
+    typer.echo(f"tables: {numbers['did']}")
+    typer.echo(f"embeddings: {numbers['embeddings_did']}")
+    typer.echo(
+        f"{counts.notes:,} notes, {counts.chunks:,} chunks, {counts.links:,} links "
+        f"({numbers['unresolved_links']:,} unresolved), {counts.entities:,} entities"
+    )
+    if int(numbers["held_deletions"]):
+        note_to_operator(
+            f"{numbers['held_deletions']:,} notes seem gone at once, so they are kept for now; if "
+            "that is right, run agentm index --accept-deletions"
+        )
+    if findings:
+        typer.echo(f"{len(findings):,} findings:")
+        for finding in findings[:_SHOWN_FINDINGS]:
+            place = f"{finding.path}:{finding.line}" if finding.line else finding.path
+            typer.echo(printable(f"  {place}  {finding.message} -> {finding.cure}"))
+        if len(findings) > _SHOWN_FINDINGS:
+            typer.echo(f"  … {len(findings) - _SHOWN_FINDINGS:,} more: agentm status --findings")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Rich bars on stderr: one a stage, drawn on a terminal only."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    bars = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(file=sys.stderr),
+        transient=True,
+    )
+    tasks = {}
+
+    def listen(stage: str, done: int, total: int) -> None:
+        if stage not in tasks:
+            tasks[stage] = bars.add_task(stage, total=total)
+        bars.update(tasks[stage], completed=done, total=total)
+
+    with bars:
+        yield listen
