@@ -12,10 +12,17 @@ app = typer.Typer(help="Show and change the configuration.", no_args_is_help=Fal
 
 
 @app.callback(invoke_without_command=True)
-def default(context: typer.Context) -> None:
-    """Show the configuration unless a subcommand is named."""
+def default(
+    context: typer.Context,
+    vault: VaultOption = None,
+    profile: ProfileOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the configuration, unless a subcommand is named."""
     if context.invoked_subcommand is None:
-        show()
+        show(vault, profile, as_json)
+    elif vault or profile or as_json:
+        raise typer.BadParameter("give the options after the subcommand")
 
 
 @app.command("show")

@@ -22,6 +22,7 @@ from agentm_assets.index.serving import ServingUnreadable
 
 _SLICE = 500  # SQLite before 3.32 takes 999 variables a statement
 _BUSY_SECONDS = 5.0
+_SHORTEST_HASH = 7  # hexadecimal digits of a commit that are still read as one
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +283,22 @@ class FactsReader:
         )
         return tuple(EntityFacts(*row) for row in rows)
 
+    def notes_with_commit(self, key: str) -> tuple[EntityFacts, ...]:
+        """The mentions of a commit in any length that notes spell its hash in, in path order.
+
+        `key` is "commit:SHA" or "commit:owner/repo@SHA". Short hashes that begin the asked one and
+        longer ones that it begins both count.
+        """
+        sha_at = max(key.rfind("@"), key.find(":")) + 1
+        shorter = [key[:end] for end in range(sha_at + _SHORTEST_HASH, len(key))]
+        marks = ", ".join("?" * len(shorter))
+        rows = self._rows(
+            f"SELECT {_ENTITY_COLUMNS} FROM entities JOIN notes USING (note_id) "
+            f"WHERE (key >= ? AND key < ? || 'g') OR key IN ({marks}) ORDER BY path, key",
+            (key, key, *shorter),
+        )
+        return tuple(EntityFacts(*row) for row in rows)
+
     def entities_of(self, paths: Sequence[str]) -> dict[str, tuple[EntityFacts, ...]]:
         """What each note mentions, in the order of first mention; notes without are left out."""
         found: dict[str, list[EntityFacts]] = defaultdict(list)
@@ -306,6 +323,18 @@ class FactsReader:
                 found[row[2]].append(AliasFacts(*row))
         return {key: tuple(names) for key, names in found.items()}
 
+    def aliases_of(self, paths: Sequence[str]) -> dict[str, tuple[AliasFacts, ...]]:
+        """The names of each note, own ones first; notes without any are left out."""
+        found: dict[str, list[AliasFacts]] = defaultdict(list)
+        for marks, part in _slices(paths):
+            for row in self._rows(
+                "SELECT path, alias, alias_key, origin FROM notes JOIN aliases USING (note_id) "
+                f"WHERE path IN ({marks}) ORDER BY path, origin DESC, alias_key",
+                part,
+            ):
+                found[row[0]].append(AliasFacts(*row))
+        return {path: tuple(names) for path, names in found.items()}
+
     def manifest(self) -> dict[str, tuple[int, int, str]]:
         """path -> (size, mtime in ns, sha256 hex) of every file the last pass saw."""
         rows = self._rows("SELECT path, size, mtime_ns, content_hash FROM manifest")
@@ -314,6 +343,15 @@ class FactsReader:
     def attachments(self) -> frozenset[str]:
         """Paths of the files of the vault that are no notes."""
         return frozenset(row[0] for row in self._rows("SELECT path FROM attachments"))
+
+    def stale_notes(self, rules_hash: str) -> int:
+        """How many notes carry the stamp of other rules than these."""
+        rows = self._rows(
+            "SELECT count(*) FROM notes WHERE rules_hash IS NOT NULL AND rules_hash <> ? "
+            "AND memory_class IN ('semantic', 'procedural', 'episodic')",
+            (rules_hash,),
+        )
+        return int(rows[0][0])
 
     def findings(self) -> tuple[Finding, ...]:
         """What is wrong in the vault, at most one a file, in path order."""

@@ -25,7 +25,12 @@ class ScoreParts(_Frozen):
 
 
 class Hit(_Frozen):
-    """One note with its best section. `start` and `end` are byte offsets into the file."""
+    """One note with its best section.
+
+    `start` and `end` are byte offsets into the file. `snippet` is one line, `matches` are the
+    stretches of its characters that match the question. `duplicates` are paths of notes that this
+    one says everything of, folded under it.
+    """
 
     path: str
     title: str
@@ -35,6 +40,7 @@ class Hit(_Frozen):
     end: int
     score: float
     snippet: str
+    matches: tuple[tuple[int, int], ...]
     status: str | None
     altitude: str | None
     type: str | None
@@ -44,6 +50,7 @@ class Hit(_Frozen):
     captured_origin: str | None
     entities: tuple[str, ...]
     backlinks: int
+    duplicates: tuple[str, ...]
     stale: bool  # the file changed after it was indexed
     parts: ScoreParts
 

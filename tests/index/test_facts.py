@@ -170,6 +170,10 @@ def test_rows_come_back_as_they_were_written(writer: FactsWriter, path: Path) ->
             "url:https://x.example/",
         ]
         assert [a.path for a in reader.aliases(["two", "three"])["two"]] == [first.note.path]
+        names = reader.aliases_of([first.note.path, "b.md"])
+        assert {path: [a.alias for a in found] for path, found in names.items()} == {
+            first.note.path: ["ONE", "TWO"]
+        }
         assert reader.notes_with_fingerprint("print of b.md") == ("b.md",)
         assert reader.manifest()["b.md"] == (12, 1_700_000_000_000_000_001, "hash of b.md")
         assert reader.counts == Counts(notes=2, chunks=4, links=5, entities=2, aliases=2)
@@ -326,6 +330,21 @@ def test_more_ids_than_one_statement_takes(writer: FactsWriter, path: Path) -> N
     with FactsReader.open(path) as reader:
         assert len(reader.chunks_by_id([chunk_id("a.md", n) for n in range(count)])) == count
         assert len(reader.notes_by_path([f"n{n}.md" for n in range(count)])) == count
+
+
+def test_a_commit_is_found_in_every_length(writer: FactsWriter, path: Path) -> None:
+    write(
+        writer,
+        note("long.md", entities=("commit:o/r@9fceb02d1e",)),
+        note("short.md", entities=("commit:o/r@9fceb02",)),
+        note("other.md", entities=("commit:o/r@9fceb03aaa", "commit:9fceb02d1e")),
+        note("third.md", entities=("commit:o/r2@9fceb02d1e",)),
+    )
+    with FactsReader.open(path) as reader:
+        for asked in ("9fceb02", "9fceb02d1e", "9fceb02d"):
+            found = reader.notes_with_commit(f"commit:o/r@{asked}")
+            assert [e.path for e in found] == ["long.md", "short.md"]
+        assert [e.path for e in reader.notes_with_commit("commit:9fceb02")] == ["other.md"]
 
 
 def test_a_missing_file_is_unreadable(path: Path) -> None:

@@ -1,0 +1,51 @@
+"""Recall: a question in, an answer with its confidence out."""
+
+from agentm_assets.recall.answer import Answer
+from agentm_assets.recall.confidence import judge
+from agentm_assets.recall.penalties import PenaltyContext
+from agentm_assets.recall.pool import gather
+from agentm_assets.recall.question import LONGEST_QUESTION, Asked, RecallOptions, understand
+from agentm_assets.recall.rank import rank
+from agentm_assets.recall.show import Shown, show
+from agentm_assets.recall.sources import Sources
+
+_JUDGED_HITS = 3
+"""Hits that the confidence looks at: the answer may stand in the second or third."""
+
+
+def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
+    """Answer a question from the vault.
+
+    Raises QuestionRefused for a question or option that cannot be used, ServingUnreadable when the
+    facts file fails while it is read.
+    """
+    asked = understand(question, options)
+    terms = dict(sources.lexical.question_terms(asked.topic)) if asked.topic else {}
+    with sources.facts.snapshot():
+        pool = gather(asked, options, sources)
+        context = PenaltyContext(
+            rules=sources.rules,
+            wants_artifacts=asked.wants_artifacts,
+            altitude_share=sources.facts.altitude_share,
+            decay_applies=sources.rules.decay.enabled and not asked.about_time,
+        )
+        shown = show(rank(pool, asked, context), options.k, terms, sources)
+    confidence, verdict = judge(
+        shown.evidence[:_JUDGED_HITS], names_unknown_thing=pool.names_unknown_thing
+    )
+    return Answer(
+        verdict=verdict,
+        confidence=confidence,
+        mode="hybrid" if pool.hybrid else "lexical",
+        why="; ".join(_remarks(asked, shown, sources)) or None,
+        hits=shown.hits,
+    )
+
+
+def _remarks(asked: Asked, shown: Shown, sources: Sources) -> list[str]:
+    found = list(sources.remarks)
+    if asked.shortened:
+        found.append(f"only the first {LONGEST_QUESTION} characters of the question were used")
+    if shown.unreadable:
+        found.append(f"{shown.unreadable} of the hits could not be read: mend their permissions")
+    return found

@@ -1,0 +1,145 @@
+"""The candidates of a question: notes from every arm, without those that may not be shown."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from agentm_assets.extract.entities import entities_in_question
+from agentm_assets.index.facts_reader import ChunkFacts, FactsReader, NoteFacts
+from agentm_assets.recall.arms import OVER_FETCH, OVER_FETCH_BOUNDED, ArmHit, best_chunks
+from agentm_assets.recall.decay import Faded, faded, last_touch
+from agentm_assets.recall.excludes import compile_excludes
+from agentm_assets.recall.names import (
+    Named,
+    names_unknown_thing,
+    notes_called,
+    notes_with_entities,
+)
+from agentm_assets.recall.periods import Period, captured_day
+from agentm_assets.recall.question import Asked, RecallOptions
+from agentm_assets.recall.sources import Sources
+
+MOST_DATED = 500
+"""Notes of the asked time that become candidates by their date alone, newest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A note that may be shown. `in_time`: captured when a phrase of the question says; None when
+    no phrase does, or when nothing is known about this note's time."""
+
+    note: NoteFacts
+    first_chunk: ChunkFacts
+    fading: Faded
+    in_time: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Candidates by path, and what each arm found of them (its own scores, best chunks)."""
+
+    candidates: Mapping[str, Candidate]
+    lexical: Mapping[str, ArmHit]
+    dense: Mapping[str, ArmHit]
+    named: Mapping[str, Named]
+    names_unknown_thing: bool
+    hybrid: bool
+
+
+def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
+    """Run the arms and look up their notes. Call it inside a snapshot of the facts."""
+    bounded = (asked.bounds, asked.phrase, options.type, options.space) != (None,) * 4
+    limit = OVER_FETCH_BOUNDED if bounded else OVER_FETCH
+    lexical = _lexical(asked, sources, limit)
+    dense = _dense(asked, sources, limit)
+    entities = entities_in_question(asked.text, sources.entity_context)
+    mentioning = notes_with_entities(entities, sources.facts)
+    named = {**notes_called(asked.topic, sources.facts), **mentioning}
+
+    ids = list(dict.fromkeys([*(hit[0] for hit in lexical), *(hit[0] for hit in dense)]))
+    found = sources.facts.chunks_with_notes(ids)
+    chunks = {chunk.chunk_id: chunk for chunk, _note in found}
+    rows = {note.path: (chunk, note) for chunk, note in found}
+    others = {*named, *_dated(asked, options.now, sources.facts)} - rows.keys()
+    for chunk, note in sources.facts.notes_with_first_chunk(sorted(others)):
+        rows[note.path] = (chunk, note)
+
+    candidates = _eligible(rows, asked, options, sources)
+    return Pool(
+        candidates=candidates,
+        lexical=_of(candidates, best_chunks(lexical, chunks)),
+        dense=_of(candidates, best_chunks(dense, chunks)),
+        named={path: each for path, each in named.items() if path in candidates},
+        names_unknown_thing=names_unknown_thing(entities, mentioning),
+        hybrid=sources.vectors is not None,
+    )
+
+
+def _lexical(asked: Asked, sources: Sources, limit: int) -> list[tuple[int, float]]:
+    if not asked.topic:
+        return []
+    return [(hit.chunk_id, hit.score) for hit in sources.lexical.search(asked.topic, limit)]
+
+
+def _dense(asked: Asked, sources: Sources, limit: int) -> Sequence[tuple[int, float]]:
+    if sources.vectors is None or sources.embedder is None:
+        return []
+    return sources.vectors.search(sources.embedder.embed_one(asked.text), limit)
+
+
+def _of(candidates: Mapping[str, Candidate], hits: Mapping[str, ArmHit]) -> dict[str, ArmHit]:
+    return {path: hit for path, hit in hits.items() if path in candidates}
+
+
+def _dated(asked: Asked, now: datetime, facts: FactsReader) -> list[str]:
+    """Notes captured in the asked time."""
+    periods = [asked.bounds] if asked.bounds else []
+    periods += asked.phrase.periods if asked.phrase else []
+    paths: list[str] = []
+    for period in periods:
+        # the day that is written in the note may be the operator's day before or after
+        first = _shifted(period, -1)
+        last = _shifted(period, 1)
+        for path, captured in facts.captured_between(first, last, MOST_DATED):
+            day = captured_day(captured, now.tzinfo)
+            if day is not None and day in period:
+                paths.append(path)
+    return paths
+
+
+def _shifted(period: Period, days: int) -> str | None:
+    edge = period.first if days < 0 else period.last
+    if edge is None or not 1 <= edge.toordinal() + days <= edge.max.toordinal():
+        return None
+    return (edge + timedelta(days=days)).isoformat()
+
+
+def _eligible(
+    rows: Mapping[str, tuple[ChunkFacts, NoteFacts]],
+    asked: Asked,
+    options: RecallOptions,
+    sources: Sources,
+) -> dict[str, Candidate]:
+    hides: Callable[[str], bool] = compile_excludes(sources.rules.excludes)
+    today, zone = options.now.date(), options.now.tzinfo
+    drop_archived = sources.rules.decay.enabled and not asked.wants_archive
+    found: dict[str, Candidate] = {}
+    for path, (chunk, note) in rows.items():
+        if hides(path) or not _fits(note, options):
+            continue
+        day = None if note.captured is None else captured_day(note.captured, zone)
+        if asked.bounds is not None and (day is None or day not in asked.bounds):
+            continue
+        anchor = last_touch(note, sources.last_recalled, zone)
+        fading = faded(note, anchor, today, sources.rules)
+        if drop_archived and fading.archived:
+            continue
+        in_time = None if asked.phrase is None or day is None else asked.phrase.holds(day)
+        found[path] = Candidate(note, chunk, fading, in_time)
+    return found
+
+
+def _fits(note: NoteFacts, options: RecallOptions) -> bool:
+    return (options.type is None or note.type == options.type) and (
+        options.space is None or note.space.lower() == options.space.lower()
+    )

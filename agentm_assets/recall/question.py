@@ -1,0 +1,112 @@
+"""What a question asks, before anything is searched."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from agentm_assets.contract.block import safe_text
+from agentm_assets.recall.errors import QuestionRefused
+from agentm_assets.recall.penalties import asks_for_artifacts
+from agentm_assets.recall.periods import Period
+from agentm_assets.recall.timephrases import (
+    TimePhrase,
+    asks_about_time,
+    find_time_phrase,
+    parse_when,
+)
+
+LONGEST_QUESTION = 10_000
+"""Characters that are read; what follows is left out, and the answer says so."""
+
+MOST_HITS = 100
+
+_ASKS_FOR_ARCHIVE = re.compile(r"\barchiv(?:e|es|ed|al)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class RecallOptions:
+    """How to answer. `now` is the clock, with a time zone: the operator's calendar days follow it.
+
+    `after` and `before` are what an operator types (an ISO day, month or year, or a phrase):
+    captured on its first day or later, and before its first day. They exclude notes without a date
+    of capture; phrases inside a question only lower.
+    """
+
+    now: datetime
+    k: int = 5
+    after: str | None = None
+    before: str | None = None
+    type: str | None = None
+    space: str | None = None
+    include_archived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question taken apart. `topic` is the text without phrases that only speak of the clock."""
+
+    text: str
+    topic: str
+    phrase: TimePhrase | None
+    bounds: Period | None
+    about_time: bool
+    wants_artifacts: bool
+    wants_archive: bool
+    shortened: bool
+
+
+def understand(question: str, options: RecallOptions) -> Asked:
+    """Take a question and its options apart. Raises QuestionRefused."""
+    if not 1 <= options.k <= MOST_HITS:
+        raise QuestionRefused(f"k is {options.k}; give a number from 1 to {MOST_HITS}.")
+    text = safe_text(question).strip()
+    if not text:
+        raise QuestionRefused("the question is empty. Ask something.")
+    shortened = len(text) > LONGEST_QUESTION
+    text = text[:LONGEST_QUESTION]
+    phrase = find_time_phrase(text, options.now)
+    return Asked(
+        text=text,
+        topic=_without(text, phrase) if phrase is not None and phrase.relative else text,
+        phrase=phrase,
+        bounds=_bounds(options),
+        about_time=asks_about_time(text, phrase),
+        wants_artifacts=asks_for_artifacts(text),
+        wants_archive=options.include_archived or _ASKS_FOR_ARCHIVE.search(text) is not None,
+        shortened=shortened,
+    )
+
+
+def _bounds(options: RecallOptions) -> Period | None:
+    if options.after is None and options.before is None:
+        return None
+    first = last = None
+    if options.after is not None:
+        first = _when(options.after, "after", options.now).first
+    if options.before is not None:
+        start = _when(options.before, "before", options.now).first
+        last = None if start is None else start.fromordinal(max(1, start.toordinal() - 1))
+    bounds = Period(first, last)
+    if bounds.is_empty:
+        raise QuestionRefused(
+            f"no day is after {options.after!r} and before {options.before!r}. Swap the two."
+        )
+    return bounds
+
+
+def _when(text: str, name: str, now: datetime) -> Period:
+    period = parse_when(text, now)
+    if period is None:
+        raise QuestionRefused(
+            f"{name} {text[:40]!r} is no time. Give a day (2026-08-01), a month (2026-08), a year, "
+            'or a phrase such as "last week".'
+        )
+    return period
+
+
+def _without(text: str, phrase: TimePhrase) -> str:
+    pieces, at = [], 0
+    for start, end in phrase.spans:
+        pieces.append(text[at:start])
+        at = end
+    return " ".join(" ".join((*pieces, text[at:])).split())

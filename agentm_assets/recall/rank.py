@@ -1,0 +1,120 @@
+"""From a pool of candidates to one order: penalties inside each arm, then fusion."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agentm_assets.index.facts_reader import ChunkFacts
+from agentm_assets.recall.answer import ScoreParts
+from agentm_assets.recall.arms import ArmHit
+from agentm_assets.recall.fusion import WEIGHTS, fuse, keep_first_lexical, normalise
+from agentm_assets.recall.penalties import Penalty, PenaltyContext, lowered, penalty_of
+from agentm_assets.recall.pool import Candidate, Pool
+from agentm_assets.recall.question import Asked
+
+RELATIVE_TIME_FACTOR = 0.3
+"""For a note captured outside "yesterday" and the like: such words speak of the capture alone."""
+
+ABSOLUTE_TIME_FACTOR = 0.5
+"""For one outside "in March 2019", which a note may also have as its subject."""
+
+DATED_BONUS = 0.05
+"""For the newest note of the asked time that no arm found; older ones get less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A note at its place. `chunk` is the section to show."""
+
+    path: str
+    score: float
+    chunk: ChunkFacts
+    parts: ScoreParts
+
+
+def rank(pool: Pool, asked: Asked, context: PenaltyContext) -> list[Ranked]:
+    """The candidates, best first."""
+    time_factor = _time_factor(pool, asked)
+    penalties = {
+        path: _with_time(penalty_of(each.note, each.fading, context), each, asked, time_factor)
+        for path, each in pool.candidates.items()
+    }
+    lexical = _lowered(pool.lexical, penalties)
+    dense = _lowered(pool.dense, penalties)
+    bonus = {path: named.bonus * penalties[path].factor for path, named in pool.named.items()}
+    bonus |= _dated_bonus(pool, bonus)
+    order = keep_first_lexical(
+        fuse(lexical, dense, bonus),
+        {path: lowered(hit.score, penalties[path].factor) for path, hit in pool.lexical.items()},
+    )
+    places = (_places(lexical), _places(dense))
+    return [
+        Ranked(
+            path=path,
+            score=score,
+            chunk=_section(path, pool, lexical, dense),
+            parts=_parts(path, pool, places, penalties[path]),
+        )
+        for path, score in order
+    ]
+
+
+def _time_factor(pool: Pool, asked: Asked) -> float:
+    """What a note from another time than the asked one is lowered by; 1 when nothing at all was
+    captured then, since the phrase must be about something else."""
+    if asked.phrase is None or not any(each.in_time for each in pool.candidates.values()):
+        return 1.0
+    return RELATIVE_TIME_FACTOR if asked.phrase.relative else ABSOLUTE_TIME_FACTOR
+
+
+def _with_time(penalty: Penalty, candidate: Candidate, asked: Asked, factor: float) -> Penalty:
+    undated = candidate.in_time is None
+    if factor == 1.0 or candidate.in_time:
+        return penalty
+    if undated and asked.phrase is not None and not asked.phrase.relative:
+        return penalty  # may well be about March 2019, whenever it was captured
+    return Penalty(penalty.factor * factor, (*penalty.names, "time:outside"))
+
+
+def _lowered(hits: Mapping[str, ArmHit], penalties: Mapping[str, Penalty]) -> dict[str, float]:
+    normal = normalise({path: hit.score for path, hit in hits.items()})
+    return {path: lowered(score, penalties[path].factor) for path, score in normal.items()}
+
+
+def _dated_bonus(pool: Pool, bonus: Mapping[str, float]) -> dict[str, float]:
+    found = pool.lexical.keys() | pool.dense.keys() | bonus.keys()
+    alone = [path for path in pool.candidates if path not in found]
+    alone.sort(key=lambda path: pool.candidates[path].note.captured or "", reverse=True)
+    return {path: DATED_BONUS * (1 - at / len(alone)) for at, path in enumerate(alone)}
+
+
+def _places(scores: Mapping[str, float]) -> dict[str, int]:
+    order = sorted(scores, key=lambda path: (-scores[path], path))
+    return {path: place for place, path in enumerate(order, start=1)}
+
+
+def _section(
+    path: str, pool: Pool, lexical: Mapping[str, float], dense: Mapping[str, float]
+) -> ChunkFacts:
+    by_words = WEIGHTS.lexical * lexical.get(path, -1.0)
+    by_meaning = WEIGHTS.dense * dense.get(path, -1.0)
+    if path in pool.lexical and by_words >= by_meaning:
+        return pool.lexical[path].chunk
+    if path in pool.dense:
+        return pool.dense[path].chunk
+    return pool.candidates[path].first_chunk
+
+
+def _parts(
+    path: str, pool: Pool, places: tuple[dict[str, int], dict[str, int]], penalty: Penalty
+) -> ScoreParts:
+    lexical, dense = pool.lexical.get(path), pool.dense.get(path)
+    named = pool.named.get(path)
+    return ScoreParts(
+        lexical_rank=places[0].get(path),
+        lexical_score=None if lexical is None else lexical.score,
+        dense_rank=places[1].get(path),
+        dense_score=None if dense is None else dense.score,
+        entity=named is not None and named.start is not None,
+        penalty=penalty.factor,
+        penalties=penalty.names,
+    )
