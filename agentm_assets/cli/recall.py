@@ -1,0 +1,124 @@
+"""`agentm recall`: ask the vault a question."""
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentm_assets.cli.options import JsonOption, ProfileOption, VaultOption
+from agentm_assets.cli.output import (
+    BAD_INPUT,
+    RED_STATE,
+    failures_reported,
+    print_json,
+    printable,
+)
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from agentm_assets.recall.answer import Answer, Hit
+
+_STYLES = {"answer": "bold green", "weak": "bold yellow", "none": "bold red"}
+_SAID = {
+    "answer": "answer",
+    "weak": "weak: these may not hold the answer",
+    "none": "none: the vault does not seem to hold the answer; the nearest notes",
+}
+
+
+def command(
+    question: Annotated[str, typer.Argument(help="What to ask, in plain words.")],
+    k: Annotated[int, typer.Option("-k", min=1, max=100, help="Notes to show at most.")] = 5,
+    after: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHEN", help="Captured on this day or later (2026-08-01, 2026-08, …)."
+        ),
+    ] = None,
+    before: Annotated[
+        str | None, typer.Option(metavar="WHEN", help="Captured before this day.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show why each note stands where it stands.")
+    ] = False,
+    vault: VaultOption = None,
+    profile: ProfileOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask the vault a question."""
+    from datetime import datetime
+
+    from agentm_assets.config.settings import Settings
+    from agentm_assets.recall.errors import IndexMissing, QuestionRefused
+    from agentm_assets.recall.opening import open_sources
+    from agentm_assets.recall.pipeline import recall
+    from agentm_assets.recall.question import RecallOptions, understand
+
+    options = RecallOptions(now=datetime.now().astimezone(), k=k, after=after, before=before)
+    with failures_reported({QuestionRefused: BAD_INPUT, IndexMissing: RED_STATE}):
+        understand(question, options)  # refused before anything is opened
+        settings = Settings.load(os.environ, vault=vault, profile=profile)
+        with open_sources(settings, os.environ) as sources:
+            answer = recall(question, options, sources)
+    if as_json:
+        print_json(answer.model_dump(mode="json"))
+    else:
+        _print(answer, explain=explain)
+
+
+def _print(answer: "Answer", *, explain: bool) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    head = Text(_SAID[answer.verdict], style=_STYLES[answer.verdict])
+    head.append(f"  (confidence {answer.confidence:.2f}, {answer.mode})", style="dim")
+    console.print(head)
+    if answer.why:
+        console.print(Text(printable(answer.why), style="yellow"))
+    for place, hit in enumerate(answer.hits, start=1):
+        console.print()
+        console.print(_heading(place, hit))
+        console.print(_snippet(hit))
+        if explain:
+            console.print(Text(_explanation(hit), style="dim"))
+
+
+def _heading(place: int, hit: "Hit") -> "Text":
+    from rich.text import Text
+
+    line = Text(f"{place}. ").append(printable(hit.path), style="bold cyan")
+    if hit.header_path:
+        line.append(" › ").append(printable(hit.header_path), style="cyan")
+    marks = [hit.captured, hit.status, "changed since it was indexed" if hit.stale else None]
+    marks += [f"same as {', '.join(hit.duplicates)}" if hit.duplicates else None]
+    shown = ", ".join(printable(mark) for mark in marks if mark)
+    return line.append(f"  [{shown}]", style="dim") if shown else line
+
+
+def _snippet(hit: "Hit") -> "Text":
+    from rich.text import Text
+
+    text = Text("   ")
+    at = 0
+    for start, end in hit.matches:
+        text.append(printable(hit.snippet[at:start]))
+        text.append(printable(hit.snippet[start:end]), style="bold")
+        at = end
+    return text.append(printable(hit.snippet[at:]))
+
+
+def _explanation(hit: "Hit") -> str:
+    parts = hit.parts
+    found = [f"score {hit.score:.3f}"]
+    if parts.lexical_rank is not None and parts.lexical_score is not None:
+        found.append(f"words: rank {parts.lexical_rank}, BM25 {parts.lexical_score:.2f}")
+    if parts.dense_rank is not None and parts.dense_score is not None:
+        found.append(f"meaning: rank {parts.dense_rank}, cosine {parts.dense_score:.3f}")
+    if parts.entity:
+        found.append("mentions what the question names")
+    if parts.penalties:
+        found.append(f"lowered to {parts.penalty:.2f} by {', '.join(parts.penalties)}")
+    found.append(f"bytes {hit.start} to {hit.end}")
+    return printable("   " + "; ".join(found))
