@@ -89,20 +89,24 @@ def fingerprint(body: bytes) -> str:
 
 
 def _byte_offsets(text: str) -> Callable[[int], int]:
-    """Character offset → byte offset, for a text decoded with surrogateescape."""
+    """Character offset → byte offset, for a text decoded with surrogateescape, in any order."""
     if text.isascii():
         return lambda offset: offset
-    widths = accumulate((_width(ord(character)) for character in text), initial=0)
-    starts = list(widths)
-    return starts.__getitem__
+    blocks = [_size(text[at : at + _BLOCK]) for at in range(0, len(text), _BLOCK)]
+    before = list(accumulate(blocks, initial=0))
+
+    def byte_offset(offset: int) -> int:
+        block = offset // _BLOCK
+        return before[block] + _size(text[block * _BLOCK : offset])
+
+    return byte_offset
 
 
-def _width(code: int) -> int:
-    if code < 0x80 or 0xDC80 <= code <= 0xDCFF:  # the latter: one byte that was not UTF-8
-        return 1
-    if code < 0x800:
-        return 2
-    return 3 if code < 0x10000 else 4
+_BLOCK = 512
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogateescape"))
 
 
 def _note_row(

@@ -1,0 +1,52 @@
+"""`agentm status`: what is indexed, what waits, what is wrong. Reads serving files only."""
+
+import dataclasses
+import os
+from typing import Annotated
+
+import typer
+
+from agentm_assets.cli.options import JsonOption, ProfileOption, VaultOption
+from agentm_assets.cli.output import failures_reported, print_json, printable
+
+
+def command(
+    findings: Annotated[
+        bool, typer.Option("--findings", help="List every finding with its cure.")
+    ] = False,
+    vault: VaultOption = None,
+    profile: ProfileOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what is indexed, what waits for the next pass, and what is wrong in the vault."""
+    from agentm_assets.config.vault import locate
+    from agentm_assets.index.state import read_state
+
+    with failures_reported():
+        location = locate(os.environ, vault=vault, profile=profile)
+        state = read_state(location, os.environ)
+    if as_json:
+        print_json(dataclasses.asdict(state))
+        return
+    for key, value in (
+        ("vault", state.vault),
+        ("notes", f"{state.notes:,}"),
+        ("chunks", f"{state.chunks:,}  (with vectors: {state.vectors:,})"),
+        ("links", f"{state.links:,}"),
+        ("entities", f"{state.entities:,}"),
+        ("rules", state.rules),
+        ("waiting", _waiting(state.changed, state.deleted)),
+        ("stale", f"{state.stale_notes:,} notes judged under other rules"),
+        ("findings", f"{len(state.findings):,}"),
+    ):
+        typer.echo(f"{key:<9} {printable(str(value))}")
+    if findings:
+        for found in state.findings:
+            place = f"{found.path}:{found.line}" if found.line else found.path
+            typer.echo(printable(f"  {place}  [{found.code}] {found.message} -> {found.cure}"))
+
+
+def _waiting(changed: int, deleted: int) -> str:
+    if not changed and not deleted:
+        return "nothing: the index is in line with the vault"
+    return f"{changed:,} changed and {deleted:,} deleted since the last pass (agentm index)"

@@ -1,0 +1,68 @@
+"""The state of a vault's index as the foreground sees it: serving files and one walk, no DuckDB."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agentm_assets.config.vault import VaultLocation
+from agentm_assets.contract.findings import Finding
+from agentm_assets.contract.rules import RulesError, load_rules
+from agentm_assets.index.facts_reader import FactsReader
+from agentm_assets.index.pending import pending_changes
+from agentm_assets.index.serving import ServingUnreadable
+from agentm_assets.index.vectors import VectorReader
+from agentm_assets.storage.vault import Vault
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """Counts of the published index, and what has changed in the vault since."""
+
+    vault: str
+    notes: int
+    chunks: int
+    vectors: int
+    links: int
+    entities: int
+    aliases: int
+    rules: str  # the hash, or why they can't be used
+    rules_ok: bool
+    stale_notes: int  # judged under rules that have changed since
+    changed: int
+    deleted: int
+    findings: tuple[Finding, ...]
+
+
+def read_state(location: VaultLocation, env: Mapping[str, str]) -> IndexState:
+    """Read it. Raises ServingUnreadable when nothing is indexed yet, VaultError."""
+    try:
+        loaded = load_rules(location.root, env)
+        rules, rules_hash = loaded.rules_hash, loaded.rules_hash
+    except RulesError as error:
+        rules, rules_hash = f"broken, filing halts: {error}", None
+    with FactsReader.open(location.facts_file) as facts:
+        counts = facts.counts
+        pending = pending_changes(
+            Vault(location.root).scan(), facts.manifest(), facts.attachments()
+        )
+        return IndexState(
+            vault=str(location.root),
+            notes=counts.notes,
+            chunks=counts.chunks,
+            vectors=_vectors(location),
+            links=counts.links,
+            entities=counts.entities,
+            aliases=counts.aliases,
+            rules=rules,
+            rules_ok=rules_hash is not None,
+            stale_notes=facts.stale_notes(rules_hash) if rules_hash else 0,
+            changed=len(pending.changed) + len(pending.attachments),
+            deleted=len(pending.deleted),
+            findings=facts.findings(),
+        )
+
+
+def _vectors(location: VaultLocation) -> int:
+    try:
+        return VectorReader.open(location.vectors_dir).count
+    except ServingUnreadable:
+        return 0

@@ -1,0 +1,129 @@
+"""Opening the index file: created, rebuilt when it must be, waited for when it is in use."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from agentm_assets.index.schema import SCHEMA_VERSION
+from agentm_assets.index.store import IndexStore, get_meta, set_meta
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "index" / "index.duckdb"
+
+
+def index_id(store: IndexStore) -> str | None:
+    with store.transaction() as connection:
+        return get_meta(connection, "index_id")
+
+
+def test_a_missing_index_is_created_and_kept(path: Path) -> None:
+    first = index_id(IndexStore(path))
+    assert first
+    assert index_id(IndexStore(path)) == first
+
+
+def test_an_error_inside_rolls_everything_back(path: Path) -> None:
+    store = IndexStore(path)
+    with pytest.raises(ZeroDivisionError), store.transaction() as connection:
+        set_meta(connection, "mark", "x")
+        raise ZeroDivisionError
+    with store.transaction() as connection:
+        assert get_meta(connection, "mark") is None
+
+
+def damage_garbage(path: Path) -> None:
+    path.write_bytes(b"no database" * 500)
+
+
+def damage_empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def damage_cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def damage_foreign(path: Path) -> None:
+    path.unlink()
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE mine (x INTEGER)")
+
+
+def damage_newer(path: Path) -> None:
+    with IndexStore(path).transaction() as connection:
+        set_meta(connection, "schema_version", str(SCHEMA_VERSION + 1))
+
+
+def damage_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [damage_garbage, damage_empty, damage_cut, damage_foreign, damage_newer, damage_folder],
+)
+def test_a_damaged_or_newer_index_is_rebuilt_loudly(path: Path, damage: object) -> None:
+    store = IndexStore(path)
+    before = index_id(store)
+    assert callable(damage)
+    damage(path)
+    after = index_id(store)
+    assert after and after != before
+    assert store.rebuilt and "built anew" in store.rebuilt
+    assert any(name.name.startswith("index.duckdb.unreadable") for name in path.parent.iterdir())
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from agentm_assets.index.store import IndexStore
+with IndexStore(Path(sys.argv[1])).transaction():
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_a_lock_of_another_process_is_waited_for_and_never_taken_for_damage(path: Path) -> None:
+    before = index_id(IndexStore(path))
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert holder.stdout and holder.stdin
+    assert holder.stdout.readline() == b"held\n"
+    waiter = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert waiter.stdout and waiter.stdin
+    waiter.stdin.close()
+    assert waiter.poll() is None
+    holder.communicate(b"\n", timeout=30)
+    assert waiter.stdout.readline() == b"held\n"
+    assert waiter.wait(timeout=30) == 0
+    waiter.stdout.close()
+    store = IndexStore(path)
+    assert index_id(store) == before
+    assert store.rebuilt is None
+
+
+def test_a_killed_writer_leaves_neither_its_rows_nor_a_lock(path: Path) -> None:
+    store = IndexStore(path)
+    before = index_id(store)
+    program = HOLD.replace(
+        "transaction():",
+        "transaction() as c:\n    c.execute(\"INSERT INTO meta VALUES ('mark','x')\")",
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", program, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert holder.stdout and holder.stdout.readline() == b"held\n"
+    holder.kill()
+    holder.communicate()
+    with store.transaction() as connection:
+        assert get_meta(connection, "mark") is None
+        assert get_meta(connection, "index_id") == before
