@@ -18,7 +18,16 @@ _MAX_DEPTH = 100
 
 _EOL = re.compile(r"\r\n?|\n")
 _BLANKS = re.compile(r"[ \t]*")
-_PLAIN_LINES = re.compile(r"(?:[^\W\d_][^\r\n]*(?:\r\n?|\n|\Z))++")
+# Lines of which the first characters tell that they start no block.
+_PLAIN_LINES = re.compile(
+    r"(?:(?:[^\W\d_]|[^\w\s#>\-+*=~`<\[]|\[(?!\^)|\d++(?![.)])|#++(?![\s#]|\Z)|\*{1,2}(?=[^\s*])"
+    r"|-(?=[^\s-])|\+(?=[^\s+])|_(?=[^\s_])|`{1,2}(?=[^`\r\n])|~{1,2}(?=[^~\r\n]))"
+    r"[^\r\n]*(?:\r\n?|\n|\Z))++"
+)
+_FENCE_END = {
+    "`": re.compile(r"(?<![^\r\n]) {0,3}(`{3,})[ \t]*(?=[\r\n]|\Z)"),
+    "~": re.compile(r"(?<![^\r\n]) {0,3}(~{3,})[ \t]*(?=[\r\n]|\Z)"),
+}
 _ATX = re.compile(r"(#{1,6})(?:[ \t]|(?=[\r\n])|\Z)")
 _FENCE = re.compile(r"(`{3,}(?=[^`\r\n]*(?:[\r\n]|\Z))|~{3,})")
 _SETEXT = re.compile(r"(?:=+|-+)[ \t]*(?=[\r\n]|\Z)")
@@ -150,8 +159,15 @@ class _Scanner:
         plain = _PLAIN_LINES.match
         at = 0
         while at < size:
+            if self.fence and not self.stack:
+                at = self._skip_fence(at)
+                continue
+            if text[at] == "\n" and not self.stack and self.leaf_start < 0:
+                self._close_leaf()
+                at += 1
+                continue
             if not self.fence and self.html is None and not self.html_flow:
-                # Lines that start with a letter are paragraph text, lazily even inside containers.
+                # Such lines are paragraph text, lazily even inside containers.
                 run = plain(text, at)
                 if run is not None:
                     self._plain_text(at, run.end())
@@ -162,6 +178,21 @@ class _Scanner:
             self._line(at, end)
             at = following
         self._close_leaf()
+
+    def _skip_fence(self, at: int) -> int:
+        """Close the open fence, which no container holds. Returns where the next line starts."""
+        text = self.text
+        for mark in _FENCE_END[self.fence[0]].finditer(text, at):
+            if mark.end(1) - mark.start(1) >= len(self.fence):
+                break
+        else:
+            self.leaf_end = len(text.rstrip("\r\n"))
+            self._close_leaf()
+            return len(text)
+        self.leaf_end = mark.end()
+        self._close_leaf()
+        eol = _EOL.match(text, mark.end())
+        return eol.end() if eol is not None else len(text)
 
     def _plain_text(self, start: int, end: int) -> None:
         text = self.text

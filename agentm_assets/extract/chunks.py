@@ -6,36 +6,31 @@ are split on paragraphs, then sentences, then lines, words and characters.
 
 import re
 import unicodedata
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentm_assets.contract.block import safe_text
 from agentm_assets.extract.headings import find_headings
-from agentm_assets.extract.mask import CODE, HIDDEN, Region, blank, find_regions, region_at
+from agentm_assets.extract.mask import HIDDEN, Region, blank, find_regions, region_at
 from agentm_assets.extract.model import Chunk
 from agentm_assets.extract.offsets import byte_offsets
+from agentm_assets.extract.tokens import TokenMap
 
 WINDOW = 216
 """Estimated tokens of one chunk. all-MiniLM-L6-v2 reads 256: the rest is for the title and the
 header path that ride along, and for the estimate's error."""
 
 _MIN_WINDOW = 16
+_LOOK_AHEAD = 30  # characters
 _OVERLAP = 10  # a continued piece repeats one part in this many of the window
 
-# One match is one estimated token. Against the WordPiece vocabulary of all-MiniLM-L6-v2, in
-# stretches of 900 characters, true tokens for one estimated (median, 99th percentile): technical
-# notes .89, 1.11; Python source .92, 1.16; dialogue .86, 1.02; Chinese, Japanese, Russian and
-# Arabic 1.0. A Hangul syllable is two letters to that vocabulary, so it matches twice.
-_TOKEN = re.compile(
-    r"[A-Za-z]{1,4}|[0-9]{1,2}|[^\sA-Za-z0-9\uac00-\ud7a3]|(?=[\uac00-\ud7a3])|[\uac00-\ud7a3]"
-)
 _PARAGRAPH = re.compile(r"(?:\r\n|\r|\n)(?:[ \t>]*+(?:\r\n|\r|\n))++")
 _SENTENCE = re.compile(
-    r"[.!?…][\"'”’)\]*_]*+\s++(?=\S)|[。！？｡][」』”’）)]*+(?=\S)"
-    r"|(?:\r\n|\r|\n)(?=[ \t>]*+(?:[-*+|]|\d{1,9}[.)])[ \t])"
+    r"[.!?…。！？｡][\"'”’」』）)\]*_]*+(?:\s++(?=\S)|(?<=[。！？｡」』）])(?=\S))"
 )
-_LINE = re.compile(r"(?:\r\n|\r|\n)(?=[^\r\n])")
+_ROW = re.compile(r"(?:\r\n?|\n)(?=[ \t>]*(?:[-*+|]|\d{1,9}[.)])[ \t])")
+_LINE = re.compile(r"(?:\r\n?|\n)(?=[^\r\n])")
 _BLOCK_ID = re.compile(r"(?:[ \t]+|(?<![^\r\n]))\^[A-Za-z0-9-]+[ \t]*(?=[\r\n]|\Z)")
 
 _JOINER = "\u200d"
@@ -71,10 +66,15 @@ def split_chunks(data: bytes, body_start: int, *, window: int = WINDOW) -> tuple
     if not shown.strip():
         return ()
     sections = _sections(text, shown)
+    tokens = TokenMap(shown)
     pieces: list[tuple[_Section, _Piece]] = []
     for index, section in enumerate(sections):
         end = sections[index + 1].start if index + 1 < len(sections) else len(text)
-        pieces += [(section, p) for p in _split(shown, section.start, end, regions, window)]
+        if tokens.count(section.start, end) <= window:
+            pieces.append((section, _Piece(section.start, section.start, end)))
+        else:
+            splitter = _Splitter(shown, section.start, end, tokens, regions, window)
+            pieces += [(section, piece) for piece in splitter.pieces()]
     cuts = sorted({cut for _, p in pieces for cut in (p.overlap_start, p.start, p.end)})
     bytes_before = dict(zip(cuts, byte_offsets(text, cuts), strict=True))
     return tuple(
@@ -89,11 +89,6 @@ def split_chunks(data: bytes, body_start: int, *, window: int = WINDOW) -> tuple
         )
         for ordinal, (section, piece) in enumerate(pieces)
     )
-
-
-def estimated_tokens(text: str) -> int:
-    """About how many tokens the embedder makes of `text` (see `_TOKEN` for how well it fits)."""
-    return len(_TOKEN.findall(text))
 
 
 def _sections(text: str, shown: str) -> list[_Section]:
@@ -124,27 +119,15 @@ def _sections(text: str, shown: str) -> list[_Section]:
     return kept
 
 
-def _split(
-    shown: str, start: int, end: int, regions: Sequence[Region], window: int
-) -> list[_Piece]:
-    """Split one section into pieces of at most `window` tokens, of about even size."""
-    if end - start <= window // 2:  # no character is more than two tokens
-        return [_Piece(start, start, end)]
-    tokens = [match.start() for match in _TOKEN.finditer(shown, start, end)]
-    if len(tokens) <= window:
-        return [_Piece(start, start, end)]
-    return _Splitter(shown, start, end, tokens, regions, window).pieces()
-
-
 class _Splitter:
-    """Cuts one oversize section. Places are indexes into `tokens`, the offsets of its tokens."""
+    """Cuts one section that is longer than the window into pieces of about even size."""
 
     def __init__(
         self,
         shown: str,
         start: int,
         end: int,
-        tokens: Sequence[int],
+        tokens: TokenMap,
         regions: Sequence[Region],
         window: int,
     ) -> None:
@@ -152,75 +135,84 @@ class _Splitter:
         self.start = start
         self.end = end
         self.tokens = tokens
-        self.overlap = window // _OVERLAP
+        self.regions = regions
         self.window = window
-        lines = [match.end() for match in _LINE.finditer(shown, start, end)]
-        literal = [(r.start, r.end) for r in regions if r.kind in CODE or r.kind == "math"]
-        paragraphs = _outside(literal, [m.end() for m in _PARAGRAPH.finditer(shown, start, end)])
-        sentences = _outside(literal, [m.end() for m in _SENTENCE.finditer(shown, start, end)])
-        code_lines = sorted(set(lines) - set(_outside(literal, lines)))
-        self.levels: tuple[list[int], ...] = (paragraphs, sorted({*sentences, *code_lines}), lines)
+        self.overlap = window // _OVERLAP
 
     def pieces(self) -> list[_Piece]:
         found: list[_Piece] = []
-        at, place, overlap_start = self.start, 0, self.start
+        at = overlap_start = self.start
         budget = self.window
-        while len(self.tokens) - place > budget:
-            cut = self._cut(place, budget)
+        left = self.tokens.count(at, self.end)
+        while left > budget:
+            cut = self._cut(at, left, budget)
             found.append(_Piece(overlap_start, at, cut))
+            overlap_start = self._overlap_start(at, cut)
             budget = self.window - self.overlap
-            at, place = cut, bisect_left(self.tokens, cut)
-            overlap_start = self._overlap_start(cut, place)
+            left -= self.tokens.count(at, cut)
+            at = cut
         found.append(_Piece(overlap_start, at, self.end))
         return found
 
-    def _cut(self, place: int, budget: int) -> int:
+    def _cut(self, at: int, left: int, budget: int) -> int:
         """The best offset to cut at: near an even share, and with no tiny rest on either side."""
-        left = len(self.tokens) - place
+        least, most = budget // 2, min(budget, left - budget // 4)
         share = -(-left // -(-left // budget))
-        lowest, highest = place + max(1, budget // 2), place + min(budget, left - budget // 4)
-        low, high = self.tokens[lowest], self.tokens[highest]
-        goal = self.tokens[place + share]
-        for candidates in self.levels:
-            first, last = bisect_left(candidates, low), bisect_right(candidates, high)
-            if first < last:
-                near = bisect_left(candidates, goal, first, last)
-                closest: int = min(
-                    candidates[max(first, near - 1) : min(last, near + 1)],
-                    key=lambda offset: (abs(offset - goal), offset),
-                )
-                return closest
-        middle = min(max(place + share, lowest), highest)
-        order: list[int] = [*range(middle, lowest - 1, -1), *range(middle + 1, highest + 1)]
-        for allowed in (_is_word_start, _is_character_start):
-            for index in order:
-                if allowed(self.shown, self.tokens[index]):
-                    return self.tokens[index]
-        return self.tokens[middle]
+        low, goal, high = (self.tokens.start_of(at, n) for n in (least, share, most))
+        for places in (self._paragraphs, self._sentences, self._lines):
+            offsets = places(low, high)
+            if offsets:
+                return min(offsets, key=lambda offset: (abs(offset - goal), offset))
+        starts = self.tokens.starts(low, high + 1)
+        starts.sort(key=lambda offset: (abs(offset - goal), offset))
+        return self._first_allowed(starts, goal)
 
-    def _overlap_start(self, cut: int, place: int) -> int:
+    def _overlap_start(self, at: int, cut: int) -> int:
         """Where the tenth before `cut` starts, at a sentence, line, word or character."""
-        earliest = self.tokens[max(0, place - self.overlap)] if self.overlap else cut
-        for candidates in self.levels[1:]:
-            index = bisect_left(candidates, earliest)
-            if index < len(candidates) and candidates[index] < cut:
-                return candidates[index]
+        if not self.overlap:
+            return cut
+        starts = self.tokens.starts_before(cut, self.overlap, at)
+        if not starts:
+            return cut
+        for places in (self._sentences, self._lines):
+            offsets = places(starts[0], cut - 1)
+            if offsets:
+                return offsets[0]
+        return self._first_allowed(starts, cut)
+
+    def _paragraphs(self, low: int, high: int) -> list[int]:
+        return self._places(_PARAGRAPH, low, high, in_code=False)
+
+    def _sentences(self, low: int, high: int) -> list[int]:
+        """Ends of sentences; items, rows and lines of code are as good."""
+        found = self._places(_SENTENCE, low, high, in_code=False)
+        found += self._places(_ROW, low, high, in_code=False)
+        found += self._places(_LINE, low, high, in_code=True)
+        return sorted(found)
+
+    def _lines(self, low: int, high: int) -> list[int]:
+        return self._places(_LINE, low, high, in_code=False)
+
+    def _places(self, pattern: re.Pattern[str], low: int, high: int, *, in_code: bool) -> list[int]:
+        """Where the pattern's matches end between two offsets, inside code or maths or outside."""
+        found: list[int] = []
+        # A match is seen whole: what it looks ahead for (the mark of an item) is shorter than that.
+        for match in pattern.finditer(self.shown, low, min(self.end, high + _LOOK_AHEAD)):
+            offset = match.end()
+            if offset > high:
+                break
+            region = region_at(self.regions, offset - 1)
+            literal = region is not None and region.kind not in HIDDEN and region.end > offset
+            if literal == in_code:
+                found.append(offset)
+        return found
+
+    def _first_allowed(self, offsets: Sequence[int], otherwise: int) -> int:
         for allowed in (_is_word_start, _is_character_start):
-            for index in range(max(0, place - self.overlap), place):
-                if allowed(self.shown, self.tokens[index]):
-                    return self.tokens[index]
-        return cut
-
-
-def _outside(spans: Sequence[tuple[int, int]], offsets: Sequence[int]) -> list[int]:
-    """Those of the ascending offsets that lie strictly inside none of the disjoint spans."""
-    starts = [start for start, _ in spans]
-    kept = []
-    for offset in offsets:
-        index = bisect_left(starts, offset) - 1
-        if index < 0 or spans[index][1] <= offset:
-            kept.append(offset)
-    return kept
+            for offset in offsets:
+                if allowed(self.shown, offset):
+                    return offset
+        return otherwise
 
 
 def _is_word_start(text: str, offset: int) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from agentm_assets.contract.block import safe_text
 from agentm_assets.contract.lines import line_of, line_starts
-from agentm_assets.extract.mask import ALL, blank, blocks_of, find_regions
+from agentm_assets.extract.mask import ALL, INLINE, blank, blocks_of, find_regions
 from agentm_assets.extract.model import Link, LinkKind, LinkSource
 from agentm_assets.extract.offsets import byte_offsets
 from agentm_assets.extract.percent import percent_decode
@@ -143,16 +143,14 @@ def malformed_links(data: bytes, body_start: int) -> tuple[int, ...]:
 
 
 def _body_links(text: str) -> list[_Found]:
-    if "[" not in text and "<" not in text:
-        return []
-    masked = blank(text, find_regions(text), ALL)
     found: list[_Found] = []
-    if "]" in masked:
+    if "]]" in text or "](" in text or "]:" in text:
+        masked = blank(text, find_regions(text), INLINE)
         blocks = blocks_of(text)
         definitions = find_definitions(text, blocks.paragraphs)
         found += _scan(text, masked, blocks.segments, definitions)
-    if "<" in masked:
-        found += _html_links(masked)
+    if _HTML_OPEN.search(text):
+        found += _html_links(blank(text, find_regions(text), ALL))
         found.sort(key=lambda link: link.start)
     return found
 

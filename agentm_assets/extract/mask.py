@@ -23,6 +23,9 @@ CODE: frozenset[RegionKind] = frozenset({"fence", "indented", "code", "html", "p
 HIDDEN: frozenset[RegionKind] = frozenset({"comment", "payload"})
 """What a reader of the note does not see; it stays out of chunks and recall."""
 
+INLINE: frozenset[RegionKind] = frozenset({"code", "comment", "math"})
+"""What stands within the segments of `scan_blocks`, or spans them."""
+
 ALL: frozenset[RegionKind] = CODE | HIDDEN | {"math"}
 """Everything in which nothing is a link, a heading or an entity."""
 
@@ -44,7 +47,7 @@ class Region:
 
 _EXCALIDRAW_INFO = "compressed-json"
 _DRAWING = re.compile(r"#{1,6}[ \t]+Drawing[ \t]*[\r\n]+\Z")
-_CODE_MARK = re.compile(r"[`<\\]")
+_CODE_MARK = re.compile(r"`++|[<\\]")
 _TICKS = re.compile(r"`+")
 _ATTRIBUTE = r"(?:\s++[A-Za-z_:][\w.:-]*+(?:\s*+=\s*+(?:[^\s\"'=<>`]++|'[^']*+'|\"[^\"]*+\"))?+)"
 _ANGLE = re.compile(
@@ -65,7 +68,7 @@ _PRICE = re.compile(r"\d[\d,.]*+(?:[kKmMbB]|bn)?[ \t]+[^\W\d_]{2}|\d[\d,.]*+(?:[
 _LINE_REST = re.compile(r"[ \t]*+(?=[\r\n]|\Z)")
 _MARGIN = 100
 """A mark further from its line's start than this is not at the start (nested quotes are short)."""
-_INK = re.compile(r"[^\r\n]")
+_INK = re.compile(r"[^\r\n]+")
 
 
 @lru_cache(maxsize=8)
@@ -103,7 +106,11 @@ def blank(text: str, regions: Iterable[Region], kinds: Collection[RegionKind]) -
     for region in regions:
         if region.kind in kinds:
             pieces.append(text[at : region.start])
-            pieces.append(_INK.sub(" ", text[region.start : region.end]))
+            masked = text[region.start : region.end]
+            if "\n" in masked or "\r" in masked:
+                pieces.append(_INK.sub(lambda line: " " * len(line[0]), masked))
+            else:
+                pieces.append(" " * len(masked))
             at = region.end
     if not pieces:
         return text
@@ -145,14 +152,17 @@ def _segment_code(text: str, start: int, end: int, found: list[Region]) -> None:
     runs: dict[int, list[int]] = {}
     for run in _TICKS.finditer(text, start, end):
         runs.setdefault(run.end() - run.start(), []).append(run.start())
-    last_comment_end = text.rfind("-->", start, end)
+    # A segment of plain code spans needs no look at escapes and tags.
+    plain = text.find("\\", start, end) < 0 and text.find("<", start, end) < 0
+    last_comment_end = -1 if plain else text.rfind("-->", start, end)
+    next_mark = (_TICKS if plain else _CODE_MARK).search
     at = start
-    while mark := _CODE_MARK.search(text, at, end):
+    while mark := next_mark(text, at, end):
         at = mark.start()
-        if mark[0] == "\\":
+        if text[at] == "\\":
             at += 2
-        elif mark[0] == "`":
-            size = _TICKS.match(text, at, end).end() - at  # type: ignore[union-attr]
+        elif text[at] == "`":
+            size = mark.end() - at
             same = runs.get(size, ())
             after = bisect_left(same, at + size)
             if after < len(same):
