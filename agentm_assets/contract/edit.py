@@ -24,7 +24,7 @@ from agentm_assets.contract.block import (
 )
 from agentm_assets.contract.edit_region import EditRefused, Region, line_end_before, region_of
 from agentm_assets.contract.edit_value import replace_with_list, replace_with_scalar
-from agentm_assets.contract.frontmatter import FieldValue, Frontmatter, read_frontmatter
+from agentm_assets.contract.frontmatter import FieldValue, Frontmatter, read_frontmatter, span
 from agentm_assets.contract.lines import split_lines
 from agentm_assets.contract.vocabulary import KEY_ORDER
 from agentm_assets.contract.yaml_text import write_flow_list, write_key, write_text
@@ -209,24 +209,27 @@ def _place(root: yaml.MappingNode | None, key: str, text: BlockText) -> int:
     """Where in the block's text the line of a new key goes: behind the nearest property that comes
     before it in `KEY_ORDER`, else above the nearest that comes after it, else at the end."""
     rank = {name: position for position, name in enumerate(KEY_ORDER)}
-    end = len(text.source)
-    if root is None or key not in rank:
-        return end
-    known = [(rank[node.value], node, value) for node, value in root.value if node.value in rank]
-    earlier = [entry for entry in known if entry[0] < rank[key]]
+    pairs = root.value if root is not None else []
+    known = [number for number, (node, _) in enumerate(pairs) if node.value in rank]
+    if key not in rank or not known:
+        return len(text.source)
+    earlier = [number for number in known if rank[pairs[number][0].value] < rank[key]]
     if earlier:
-        _, node, value = max(earlier, key=lambda entry: entry[0])
-        return region_of(text, node, value).after
-    if known:
-        _, node, value = min(known, key=lambda entry: entry[0])
-        return _above_comments(text.source, region_of(text, node, value).start)
-    return end
+        nearest = max(earlier, key=lambda number: rank[pairs[number][0].value])
+        return region_of(text, *pairs[nearest]).after
+    nearest = min(known, key=lambda number: rank[pairs[number][0].value])
+    floor = 0
+    if nearest:
+        node, value = pairs[nearest - 1]
+        floor = span(node, value, text.source)[1]
+    return _above_comments(text.source, floor, region_of(text, *pairs[nearest]).start)
 
 
-def _above_comments(source: str, at: int) -> int:
-    """Where the comment lines directly above the line at `at` start."""
+def _above_comments(source: str, floor: int, at: int) -> int:
+    """Where the comment lines directly above the line at `at` start. What looks like a comment
+    before `floor` is part of a value."""
     for line in reversed(split_lines(source[:at])):
-        if not line.lstrip(" \t").startswith("#"):
+        if at - len(line) < floor or not line.lstrip(" \t").startswith("#"):
             break
         at -= len(line)
     return at

@@ -28,6 +28,7 @@ ValueKind = Literal["scalar", "list", "map", "null"]
 FlawCode = Literal["unquoted-wikilink", "cut-by-comment", "tab-after-key"]
 
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
+_NULL_TAG: Final = "tag:yaml.org,2002:null"
 # A `#` after a blank starts a comment. Where text follows it at once (`#13`), it was meant as text.
 _CUT = re.compile(r"[ \t]+#[^\s#]")
 _ALIAS = re.compile(r"[ \t]*:[ \t]*(\*[^\s,\[\]{}]+)")
@@ -213,7 +214,7 @@ def _read_field(
     start_byte = offsets.at(start)
     if isinstance(value, yaml.ScalarNode):
         plain = not value.style
-        if plain and value.value in _NULLS:
+        if _is_null(value):
             kind = "null"
         else:
             kind, content = "scalar", text.safe(value.value)
@@ -282,11 +283,15 @@ def item_text(item: yaml.Node, parent: yaml.SequenceNode, text: BlockText) -> st
     None for a null, and for an alias of a list or a mapping, which has no text of its own here.
     """
     if isinstance(item, yaml.ScalarNode):
-        return None if not item.style and item.value in _NULLS else text.safe(item.value)
+        return None if _is_null(item) else text.safe(item.value)
     if item.start_mark.index < parent.start_mark.index:
         return None
     written = text.source[item.start_mark.index : content_end(item, text.source)]
     return text.safe(_on_one_line(written))
+
+
+def _is_null(node: yaml.ScalarNode) -> bool:
+    return (not node.style and node.value in _NULLS) or node.tag == _NULL_TAG
 
 
 def is_raw_wikilink(written: str) -> bool:

@@ -116,6 +116,7 @@ def edited(text: str, key: str, value: Value) -> str:
         ("---\na: b\rtags: [c]\r\nd: e\n---\n", "slug", "x", "---\na: b\rslug: x\rtags: [c]\r\nd: e\n---\n"),
         ("---\na: b\n---\n", "odd key: x", "w", '---\na: b\n"odd key: x": w\n---\n'),
         ("---\na: b\n---\n", "no", "w", '---\na: b\n"no": w\n---\n'),
+        ("---\na: |\n  b\n\n  # c\ntags: d\n---\n", "type", "fix", "---\na: |\n  b\n\n  # c\ntype: fix\ntags: d\n---\n"),
         # a note without a block gets one
         ("# T\n", "type", "idea", "---\ntype: idea\n---\n# T\n"),
         ("", "type", "idea", "---\ntype: idea\n---\n"),

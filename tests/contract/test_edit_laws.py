@@ -162,15 +162,17 @@ def _removed(data: bytes, key: str) -> bytes:
         reject()
 
 
-@given(notes(), st.sampled_from(NAMES), st.booleans())
+@given(notes(), st.integers(0, 5), st.booleans())
 @settings(max_examples=300, deadline=None)
 def test_setting_the_old_value_back_restores_what_the_note_says(
-    note: tuple[bytes, list[str]], name: str, remove: bool
+    note: tuple[bytes, list[str]], number: int, remove: bool
 ) -> None:
     data, _ = note
-    key = name.strip("'")
     before = read_frontmatter(data)
-    assume(key in before.fields and before.fields[key].kind in ("scalar", "list"))
+    keys = [key for key, field in before.fields.items() if field.kind in ("scalar", "list")]
+    if not keys:
+        return
+    key = keys[number % len(keys)]
     old = before.fields[key]
     value = old.text if old.kind == "scalar" else list(old.items)
     changed = _removed(data, key) if remove else set_key(data, key, "something else")

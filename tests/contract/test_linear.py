@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from agentm_assets.contract.edit import set_key
 from agentm_assets.contract.frontmatter import read_frontmatter
 
 
@@ -37,3 +38,35 @@ def test_reading_is_linear(shape: Callable[[int], str]) -> None:
     n = 40_000
     small, large = (_seconds(shape(size).encode()) for size in (n, 4 * n))
     assert large < 8 * max(small, 0.004)
+
+
+def _edit_seconds(data: bytes, key: str, value: str | list[str]) -> float:
+    best = float("inf")
+    for _ in range(2):
+        start = time.perf_counter()
+        set_key(data, key, value)
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+@pytest.mark.parametrize(
+    ("shape", "key", "added"),
+    [
+        (lambda n: "---\n" + "".join(f"k{i}: é\n" for i in range(n)) + "---\n", "k7", []),
+        (lambda n: "---\n" + "# c\n" * n + "tags: x\n---\n", "type", []),
+        (lambda n: "---\nk:\n" + "".join(f"# c\n- é{i}\n" for i in range(n)) + "---\n", "k", ["z"]),
+        (lambda n: "---\nk: [" + ", ".join(f"é{i}" for i in range(n)) + "]\n---\n", "k", ["z"]),
+        (lambda n: "---\nk: x\n---\n" + "\r\r---\r" * n, "k", []),
+        (lambda n: "text\r" * n, "k", []),
+        (lambda n: "\n" * n + "---\n" + "a: b\n" * n, "k", []),
+    ],
+)
+def test_editing_is_linear(shape: Callable[[int], str], key: str, added: list[str]) -> None:
+    n = 1_500
+    seconds = []
+    for size in (n, 4 * n):
+        # A list is turned round, so that every item moves.
+        old = [f"é{i}" for i in range(size)]
+        value: str | list[str] = [*added, *reversed(old)] if added else "other"
+        seconds.append(_edit_seconds(shape(size).encode(), key, value))
+    assert seconds[1] < 8 * max(seconds[0], 0.004)
