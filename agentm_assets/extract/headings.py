@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from agentm_assets.contract.block import safe_text
 from agentm_assets.extract.blocks import BlockHeading, Container
 from agentm_assets.extract.mask import Region, blocks_of, find_regions, region_at
 from agentm_assets.extract.references import find_definitions, reference_key
@@ -165,7 +166,7 @@ def _shown(
     """What a reader sees of the inline text between two offsets."""
     raw = text[start:end]
     if not _MARKUP.search(raw):
-        return raw.strip()
+        return safe_text(raw.strip())
     kept: list[str] = []  # literal stretches, held back while marks are removed around them
     pieces: list[str] = []
     at = start
@@ -179,7 +180,8 @@ def _shown(
     shown = _QUOTE_PREFIX.sub(" ", "".join(pieces))
     shown = _without_links(_BLOCK_ID.sub("", shown), defined)
     shown = _ENTITY.sub(lambda entity: html.unescape(entity[0]), _without_emphasis(shown))
-    return " ".join(_STAND_IN.sub(lambda mark: kept[ord(mark[0]) - _FIRST_STAND_IN], shown).split())
+    shown = _STAND_IN.sub(lambda mark: kept[ord(mark[0]) - _FIRST_STAND_IN], shown)
+    return safe_text(" ".join(shown.split()))
 
 
 def _regions_between(regions: Sequence[Region], start: int, end: int) -> Iterator[Region]:

@@ -271,7 +271,7 @@ def _add_wikilink(mark: re.Match[str], found: list[_Found]) -> None:
         _Found(
             "embed" if mark["embed"] else "wikilink",
             name.strip(),
-            anchor.strip() if hash_mark else None,
+            anchor if hash_mark else None,
             label if label is None else label[:LABEL_LIMIT],
             mark.start(),
         )

@@ -47,6 +47,8 @@ class Region:
 
 _EXCALIDRAW_INFO = "compressed-json"
 _DRAWING = re.compile(r"#{1,6}[ \t]+Drawing[ \t]*[\r\n]+\Z")
+# Excalidraw can wrap a drawing's data in a comment; the words in it are the note's text.
+_DRAWN_TEXT = re.compile(r"[ \t]*[\r\n]+#{1,6}[ \t]+(?:Excalidraw Data|Text Elements)(?=[ \t\r\n])")
 _CODE_MARK = re.compile(r"`++|[<\\]")
 _TICKS = re.compile(r"`+")
 _ATTRIBUTE = r"(?:\s++[A-Za-z_:][\w.:-]*+(?:\s*+=\s*+(?:[^\s\"'=<>`]++|'[^']*+'|\"[^\"]*+\"))?+)"
@@ -281,6 +283,8 @@ class _SoftMarks:
         starts_line = self._starts_line(start)
         if before.isdigit() and not after.isalnum():
             return -1  # a percentage
+        if starts_line and _DRAWN_TEXT.match(text, start + 2):
+            return start + 2  # hides the mark alone
         if before and not before.isspace() and _PERCENT_ESCAPE.match(text, start + 2):
             return -1
         closing = _next(self.comment_ends, start + 2)
