@@ -39,7 +39,6 @@ from agentm_assets.extract.entity_urls import find_urls
 from agentm_assets.extract.model import EntityMention
 
 _BLANKED = "\0"  # neither a blank nor a word character: nothing starts or ends beside it
-_UNSAFE = re.compile(r"[\x00\ud800-\udfff]")
 _CREDENTIALS = re.compile(r"(?<=://)[^/?#@\s]*@")
 _LOWER_KINDS = frozenset({"issue", "repo", "commit", "person", "team", "gist", "mr"})
 _UPPER_KINDS = frozenset({"jira", "cve"})
@@ -202,10 +201,10 @@ def _merge(
         groups.setdefault(each.key, []).append(each)
     return tuple(
         EntityMention(
-            key=_storable(key),
+            key=key,
             kind=group[0].kind,
             surface=_surface(group[0], text),
-            detail=next((_storable(each.detail) for each in group if each.detail), None),
+            detail=next((each.detail for each in group if each.detail), None),
             count=len(group),
             start=byte_offset(group[0].start),
             confidence="high" if any(each.confidence == "high" for each in group) else "low",
@@ -215,11 +214,10 @@ def _merge(
 
 
 def _surface(found: Found, text: str) -> str:
-    """The spelling in the text; for an implied repository only its name; never a password."""
+    """The spelling in the text; for an implied repository only its name; never a password.
+
+    No form holds NUL or the surrogates of invalid bytes, so a surface is safe to store.
+    """
     if found.kind == "repo" and found.repo is not None:
-        return _storable(found.repo)
-    return _storable(_CREDENTIALS.sub("", text[found.start : found.end]))
-
-
-def _storable(text: str) -> str:
-    return _UNSAFE.sub("\ufffd", text)
+        return found.repo
+    return _CREDENTIALS.sub("", text[found.start : found.end])

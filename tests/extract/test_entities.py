@@ -182,6 +182,7 @@ def test_not_a_scoped_issue(text: str) -> None:
         ("see #713, #721 and #738", [713, 721, 738]),
         ("issues #1, #2, and #3 or #4", [1, 2, 3, 4]),
         ("fixes acme/kettle#3 and #12", [12]),
+        ("[^n]: see #12", [12]),
         ("GH-7", [7]),
         ("(GH-7)", [7]),
         ("GH-7 and #8", [7, 8]),
@@ -209,6 +210,9 @@ def test_unscoped_numbers_need_a_cue(text: str, numbers: list[int]) -> None:
         "issue #012",
         "issue #0",
         "issue #12px",
+        "issue #12-b",
+        "issue #12/b",
+        "issue `the blanked code` #12",
         "issue #fff",
         "issue #a1b2c3",
         "fill #123",
@@ -580,8 +584,9 @@ def test_one_certain_spelling_makes_a_mention_certain() -> None:
 
 
 def test_surfaces_are_safe_to_store() -> None:
-    text = b"see acme/kettle#12 \xff https://x.org/a\xffb".decode("utf-8", "surrogateescape")
-    for mention in mentions(text):
+    data = b"see acme/kettle#12\xff https://x.org/a\xffb https://x.org/a\0b @ann\xff"
+    for mention in mentions(data.decode("utf-8", "surrogateescape")):
+        assert "\0" not in mention.surface + mention.key
         mention.surface.encode("utf-8")
         mention.key.encode("utf-8")
 
