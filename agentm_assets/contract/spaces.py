@@ -1,15 +1,19 @@
-"""Which space of the vault a path lies in, and whether a pass of agentm writes the page there.
+"""Which space of the vault a path lies in, and what follows from that.
 
 Paths are relative to the vault, POSIX. The names of spaces are matched on the first segment,
 whatever the case; below that a path is taken as it is on disk.
 """
 
+import posixpath
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal, Protocol
+
+from agentm_assets.contract.vocabulary import CLASSES, DERIVED_CLASSES, MemoryClass
 
 Space = Literal["memory", "calendar", "projects", "desk", "standards", "personal", "other"]
 
-SPACES: tuple[Space, ...] = (
+SPACES: Final[tuple[Space, ...]] = (
     "memory",
     "calendar",
     "projects",
@@ -20,54 +24,86 @@ SPACES: tuple[Space, ...] = (
 )
 """`other` is what lies outside the declared spaces, as all of an adopted folder does."""
 
-OBSERVATIONAL_CLASSES = ("semantic", "procedural", "episodic")
-DERIVED_CLASSES = ("entities", "crystallized", "mocs")
-
-_TOP: dict[str, Space] = {
+_TOP: Final[dict[str, Space]] = {
     "calendar": "calendar",
     "projects": "projects",
     "standards": "standards",
     "personal": "personal",
 }
-_MACHINE_FOLDERS = ("_dream", "_meta", "diagnostics")
+_MACHINE_FOLDERS: Final = ("_dream", "_meta", "diagnostics")
+_CLOSED_TO_MODELS: Final = frozenset({"personal"})
+
+
+class SpaceRules(Protocol):
+    """What of the rules file the questions about spaces need."""
+
+    @property
+    def contract_exempt_spaces(self) -> Collection[str]: ...
+    @property
+    def model_exempt_spaces(self) -> Collection[str]: ...
+    @property
+    def dampened_spaces(self) -> Collection[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a path lies. `memory_class` is the folder under Agent/memory, None elsewhere."""
+    """Where a path lies. `memory_class` is its class under Agent/memory, None elsewhere."""
 
     space: Space
-    memory_class: str | None
+    memory_class: MemoryClass | None
 
 
 def space_of(path: str) -> Place:
     """The space of a note or folder."""
-    segments = path.split("/")
+    segments = _segments(path)
     top = segments[0].casefold()
-    if top == "agent" and len(segments) > 1:
-        if segments[1] == "memory":
-            return Place("memory", segments[2] if len(segments) > 3 else None)
-        if segments[1] == "desk":
+    if top == "agent":
+        if segments[1:2] == ["memory"]:
+            return Place("memory", next((c for c in CLASSES if segments[2:3] == [c]), None))
+        if segments[1:2] == ["desk"]:
             return Place("desk", None)
         return Place("other", None)
-    # A file at the root is no space of its own, whatever its name.
-    return Place(_TOP.get(top, "other") if len(segments) > 1 else "other", None)
+    return Place(_TOP.get(top, "other"), None)
 
 
 def is_generated(path: str) -> bool:
     """Does a pass write this page? Such pages are recalled, and never set a pass off."""
-    segments = path.split("/")
-    if path == "index.md":
+    segments = _segments(path)
+    if segments == ["index.md"]:
         return True
-    if segments[0].casefold() == "agent" and len(segments) > 2:
-        if segments[1] in _MACHINE_FOLDERS:
-            return True
-        if segments[1] == "memory" and segments[2] in DERIVED_CLASSES:
-            return True
-        if segments[1:] == ["desk", "moc-tasks.md"]:
-            return True
-    return (
-        segments[0].casefold() == "projects"
-        and len(segments) == 3
-        and segments[2] == f"moc-{segments[1]}.md"
-    )
+    top = segments[0].casefold()
+    if top == "agent":
+        return (
+            segments[1] in _MACHINE_FOLDERS
+            or (segments[1] == "memory" and segments[2] in DERIVED_CLASSES)
+            if len(segments) > 2 and segments[1:] != ["desk", "moc-tasks.md"]
+            else len(segments) > 2
+        )
+    return top == "projects" and len(segments) == 3 and segments[2] == f"moc-{segments[1]}.md"
+
+
+def is_contract_exempt(path: str, rules: SpaceRules) -> bool:
+    """Is the path in a space where a missing or odd frontmatter is never an error?"""
+    return _is_in(path, rules.contract_exempt_spaces)
+
+
+def is_model_exempt(path: str, rules: SpaceRules) -> bool:
+    """Is the path closed to every model that runs unattended? `personal/` always is."""
+    return _is_in(path, _CLOSED_TO_MODELS) or _is_in(path, rules.model_exempt_spaces)
+
+
+def is_dampened(path: str, rules: SpaceRules) -> bool:
+    """Does recall rank the path's space lower on an ordinary question?"""
+    return _is_in(path, rules.dampened_spaces)
+
+
+def _is_in(path: str, names: Collection[str]) -> bool:
+    """A name stands for a space (`desk`) or for a folder at the root of the vault (`journal`)."""
+    return space_of(path).space in names or _segments(path)[0].casefold() in names
+
+
+def _segments(path: str) -> list[str]:
+    segments = path.split("/")
+    if "" in segments or "." in segments or ".." in segments:
+        segments = posixpath.normpath(path).lstrip("/").split("/")
+    return segments

@@ -1,0 +1,198 @@
+"""The rules file: read at each use, validated whole, never guessed at.
+
+A broken file halts filing and nothing else, so it is an exception that names every violation with
+its line, and no older or shipped rules stand in for it.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from agentm_assets.contract.rules_block import Tree, Violation, find_block, read_tree
+from agentm_assets.contract.rules_checks import check_rules
+from agentm_assets.contract.rules_model import RANKING_KEYS, RANKING_THRESHOLDS, StorageRules
+
+ENVIRONMENT = "AGENTM_STORAGE_RULES"
+RULES_NAME = "storage-rules.md"
+MAX_BYTES = 1024 * 1024
+
+Source = Literal["environment", "vault", "default"]
+
+
+class RulesError(Exception):
+    """The rules can't be used. `violations` holds all of them, in line order."""
+
+    def __init__(self, path: Path, violations: tuple[Violation, ...]) -> None:
+        self.path = path
+        self.violations = violations
+        super().__init__("\n".join(f"{path}:{v.line}: {v.message}; {v.cure}" for v in violations))
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedRules:
+    """Valid rules. `rules_hash` covers what judgment depends on (prose with white space folded, the
+    block without what only ranks), `ranking_hash` the rest, `text_hash` the file's bytes; sha256,
+    the first 16 hex digits."""
+
+    rules: StorageRules
+    prose: str
+    path: Path
+    source: Source
+    text_hash: str
+    rules_hash: str
+    ranking_hash: str
+
+
+def load_rules(vault_root: Path | None, env: Mapping[str, str]) -> LoadedRules:
+    """The rules in force: `$AGENTM_STORAGE_RULES`, else the vault's, else the shipped default.
+
+    A file that exists and can't be read or is invalid is never passed over. Raises RulesError.
+    """
+    path, source = locate_rules(vault_root, env)
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise _unusable(
+            path, "unreadable", f"it can't be read ({error.strerror})", "mend path or permissions"
+        ) from error
+    if len(data) > MAX_BYTES:
+        raise _unusable(path, "too-large", "it is over 1 MiB", "keep rules, move the rest out")
+    return parse_rules(data, path, source)
+
+
+def locate_rules(vault_root: Path | None, env: Mapping[str, str]) -> tuple[Path, Source]:
+    """Which file holds the rules. Raises RulesError for an empty variable."""
+    named = env.get(ENVIRONMENT)
+    if named is not None:
+        if not named.strip():
+            raise _unusable(
+                Path(ENVIRONMENT),
+                "empty-variable",
+                "the variable is set and empty",
+                "give it the path of a rules file, or unset it",
+            )
+        return Path(named).absolute(), "environment"
+    if vault_root is not None:
+        for folder in _standards_folders(vault_root):
+            path = folder / RULES_NAME
+            # A link that leads nowhere exists as a name, and then it must not fall back.
+            if os.path.lexists(path):
+                return path, "vault"
+    return default_rules_path(), "default"
+
+
+def parse_rules(data: bytes, path: Path, source: Source) -> LoadedRules:
+    """Validate the bytes of a rules file. Raises RulesError with every violation."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        violation = Violation(line, "encoding", "this line is not UTF-8", "save the file as UTF-8")
+        raise RulesError(path, (violation,)) from error
+    block = find_block(text)
+    if isinstance(block, Violation):
+        raise RulesError(path, (block,))
+    tree, violations = read_tree(block)
+    if tree is None:
+        raise RulesError(path, tuple(violations))
+    violations += check_rules(tree)
+    rules: StorageRules | None = None
+    try:
+        rules = StorageRules.model_validate(tree.content)
+    except ValidationError as error:
+        violations += _shape_violations(error, tree)
+    if violations or rules is None:
+        raise RulesError(path, tuple(sorted(violations, key=lambda v: (v.line, v.message))))
+    judgment, ranking = _parts(rules)
+    return LoadedRules(
+        rules=rules,
+        prose=block.prose,
+        path=path,
+        source=source,
+        text_hash=hashlib.sha256(data).hexdigest()[:16],
+        rules_hash=_digest({"prose": " ".join(block.prose.split()), "block": judgment}),
+        ranking_hash=_digest(ranking),
+    )
+
+
+def default_rules_path() -> Path:
+    """The rules that agentm ships: beside the package in a checkout, inside it in a wheel."""
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "_standards" / RULES_NAME
+    return installed if installed.exists() else package.parent / "standards" / RULES_NAME
+
+
+def default_rules_text() -> bytes:
+    """The bytes of the shipped rules: what a new vault is seeded with."""
+    return default_rules_path().read_bytes()
+
+
+def _standards_folders(root: Path) -> list[Path]:
+    """The vault's `standards` folders by their names on disk, the exact spelling first."""
+    try:
+        folders = [path for path in root.iterdir() if path.name.casefold() == "standards"]
+    except OSError:
+        return [root / "standards"]  # the read that follows says what is wrong
+    return sorted(folders, key=lambda path: (path.name != "standards", path.name))
+
+
+def _shape_violations(error: ValidationError, tree: Tree) -> list[Violation]:
+    """What pydantic found, with lines; the offending value is never quoted."""
+    found: list[Violation] = []
+    for problem in error.errors(include_input=False, include_url=False):
+        place = tuple(problem["loc"])
+        name = ".".join(str(part) for part in place)
+        if problem["type"] == "missing":
+            line = tree.line(place[:-1])
+            found.append(
+                Violation(
+                    line,
+                    "missing-key",
+                    f"`{name}` is missing",
+                    "add it; the shipped default has it",
+                )
+            )
+        elif problem["type"] == "extra_forbidden":
+            found.append(
+                Violation(
+                    tree.line(place),
+                    "unknown-key",
+                    f"`{name}` is no key that agentm knows",
+                    "correct its spelling or remove it",
+                )
+            )
+        else:
+            found.append(
+                Violation(
+                    tree.line(place),
+                    "value",
+                    f"`{name}`: {problem['msg'][:1].lower()}{problem['msg'][1:]}",
+                    "correct the value",
+                )
+            )
+    return found
+
+
+def _parts(rules: StorageRules) -> tuple[dict[str, object], dict[str, object]]:
+    """The block in two: what judgment depends on, and what only ranks."""
+    whole = rules.model_dump(mode="json")
+    thresholds = whole.pop("thresholds")
+    ranking: dict[str, object] = {key: whole.pop(key) for key in sorted(RANKING_KEYS)}
+    ranking["thresholds"] = {key: thresholds.pop(key) for key in sorted(RANKING_THRESHOLDS)}
+    return whole | {"thresholds": thresholds}, ranking
+
+
+def _digest(part: dict[str, object]) -> str:
+    text = json.dumps(part, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _unusable(path: Path, code: str, message: str, cure: str) -> RulesError:
+    return RulesError(path, (Violation(1, code, message, cure),))
