@@ -69,17 +69,16 @@ def space_of(path: str) -> Place:
 def is_generated(path: str) -> bool:
     """Does a pass write this page? Such pages are recalled, and never set a pass off."""
     segments = _segments(path)
-    if segments == ["index.md"]:
-        return True
-    top = segments[0].casefold()
-    if top == "agent":
+    top, below = segments[0].casefold(), segments[1:]
+    if top == "agent" and len(below) > 1:
         return (
-            segments[1] in _MACHINE_FOLDERS
-            or (segments[1] == "memory" and segments[2] in DERIVED_CLASSES)
-            if len(segments) > 2 and segments[1:] != ["desk", "moc-tasks.md"]
-            else len(segments) > 2
+            below[0] in _MACHINE_FOLDERS
+            or (below[0] == "memory" and below[1] in DERIVED_CLASSES)
+            or below == ["desk", "moc-tasks.md"]
         )
-    return top == "projects" and len(segments) == 3 and segments[2] == f"moc-{segments[1]}.md"
+    if top == "projects" and len(below) == 2:
+        return below[1] == f"moc-{below[0]}.md"
+    return segments == ["index.md"]
 
 
 def is_contract_exempt(path: str, rules: SpaceRules) -> bool:
