@@ -1,6 +1,11 @@
 """What of the storage rules recall uses: nothing here judges a note, it only places it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+
+from agentm_assets.contract.rules import RulesError, default_rules_path, load_rules, parse_rules
+from agentm_assets.contract.rules_model import StorageRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +29,40 @@ class RankingRules:
     contract_exempt_spaces: frozenset[str] = frozenset({"personal"})
     excludes: tuple[str, ...] = ()
     decay: DecayBands = DecayBands()
+
+
+def load_ranking(vault_root: Path, env: Mapping[str, str]) -> tuple[RankingRules, str | None]:
+    """The ranking part of the rules in force, and a remark when they are broken.
+
+    Recall goes on under broken rules, with the shipped default: a parse error must not cost the
+    operator their memory. The remark says so in every answer.
+    """
+    try:
+        return _ranking(load_rules(vault_root, env).rules), None
+    except RulesError as error:
+        first = error.violations[0]
+        path = default_rules_path()
+        shipped = parse_rules(path.read_bytes(), path, "default")
+        return _ranking(shipped.rules), (
+            f"the rules file {error.path} is broken (line {first.line}: {first.message}), so the "
+            "shipped ranking was used and its excludes do not hide anything; see "
+            "`agentm rules check`"
+        )
+
+
+def _ranking(rules: StorageRules) -> RankingRules:
+    thresholds = rules.thresholds
+    return RankingRules(
+        dampened_spaces=frozenset(space.lower() for space in rules.dampened_spaces),
+        contract_exempt_spaces=frozenset(space.lower() for space in rules.contract_exempt_spaces),
+        excludes=rules.excludes,
+        decay=DecayBands(
+            enabled=thresholds.decay_enabled,
+            full_days=thresholds.decay_full_days,
+            half_days=thresholds.decay_half_days,
+            eighth_days=thresholds.decay_eighth_days,
+            floor_days=thresholds.decay_floor_days,
+            floor_weight=thresholds.decay_floor_weight,
+            archive_after_days=thresholds.archive_after_days,
+        ),
+    )

@@ -37,8 +37,10 @@ def test_config_alone_shows(agentm: Run, vault: Path) -> None:
 
 
 def test_the_option_precedes_the_variable(agentm: Run, tmp_path: Path) -> None:
-    shown = json.loads(agentm("config", "show", "--json", "--vault", str(tmp_path)).stdout)
-    assert (shown["vault"], shown["vault_source"]) == (str(tmp_path.resolve()), "--vault")
+    other = tmp_path / "other"
+    other.mkdir()
+    shown = json.loads(agentm("config", "show", "--json", "--vault", "other").stdout)
+    assert (shown["vault"], shown["vault_source"]) == (str(other.resolve()), "--vault")
 
 
 def test_options_before_a_subcommand_are_refused_and_not_dropped(agentm: Run) -> None:
