@@ -26,12 +26,14 @@ _LOOK_AHEAD = 30  # characters
 _OVERLAP = 10  # a continued piece repeats one part in this many of the window
 
 _PARAGRAPH = re.compile(r"(?:\r\n|\r|\n)(?:[ \t>]*+(?:\r\n|\r|\n))++")
-_SENTENCE = re.compile(
-    r"[.!?…。！？｡][\"'”’」』）)\]*_]*+(?:\s++(?=\S)|(?<=[。！？｡」』）])(?=\S))"
+_SENTENCE = re.compile(  # "12." starts an item
+    r"[.!?…。！？｡](?<!\s\d\.)(?<!\s\d\d\.)(?<!\s\d\d\d\.)[\"'”’」』）)\]*_]*+"
+    r"(?:\s++(?=\S)|(?<=[。！？｡」』）])(?=\S))"
 )
 _ROW = re.compile(r"(?:\r\n?|\n)(?=[ \t>]*(?:[-*+|]|\d{1,9}[.)])[ \t])")
 _LINE = re.compile(r"(?:\r\n?|\n)(?=[^\r\n])")
 _BLOCK_ID = re.compile(r"(?:[ \t]+|(?<![^\r\n]))\^[A-Za-z0-9-]+[ \t]*(?=[\r\n]|\Z)")
+_BROKEN_SEQUENCE = re.compile(r"[\udcc0-\udcff][\udc80-\udcbf]*\Z")
 
 _JOINER = "\u200d"
 
@@ -227,8 +229,8 @@ def _is_character_start(text: str, offset: int) -> bool:
     char, before = text[offset], text[offset - 1]
     if char < "\u0300":
         return before != _JOINER
-    if "\udc80" <= char <= "\udcbf" and "\udc80" <= before <= "\udcff":
-        return "\udc80" <= text[offset - 3 : offset - 2] <= "\udcbf"
+    if "\udc80" <= char <= "\udcbf":
+        return _BROKEN_SEQUENCE.search(text, max(0, offset - 3), offset) is None
     if "\U0001f1e6" <= char <= "\U0001f1ff":
         flags = offset
         while flags and "\U0001f1e6" <= text[flags - 1] <= "\U0001f1ff" and offset - flags < 200:
