@@ -114,15 +114,16 @@ def find_section(text: str, anchor: str) -> Heading | None:
     Compared on visible text without case, then without punctuation as Obsidian does, then as the
     slug that GitHub gives a heading. The first heading that fits wins. None when nothing fits.
     """
-    headings = find_headings(text)
-    wanted = [part for part in anchor.split("#") if part.strip()]
-    if not wanted:
+    chain = [part for part in anchor.split("#") if part.strip()]
+    if not chain:
         return None
+    headings = find_headings(text)
     for key in (_plain_key, _anchor_key, _slug_key):
-        goal = [key(part) for part in wanted]
-        for heading in headings:
-            if key(heading.text) == goal[-1] and _is_under(heading, goal[:-1], key):
-                return heading
+        for wanted in ([anchor], chain):  # `#` may be part of the heading itself
+            goal = [key(part) for part in wanted]
+            for heading in headings:
+                if key(heading.text) == goal[-1] and _is_under(heading, goal[:-1], key):
+                    return heading
     return None
 
 
