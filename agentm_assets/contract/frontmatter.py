@@ -214,7 +214,7 @@ def _read_field(
     start_byte = offsets.at(start)
     if isinstance(value, yaml.ScalarNode):
         plain = not value.style
-        if _is_null(value):
+        if is_null(value):
             kind = "null"
         else:
             kind, content = "scalar", text.safe(value.value)
@@ -283,14 +283,15 @@ def item_text(item: yaml.Node, parent: yaml.SequenceNode, text: BlockText) -> st
     None for a null, and for an alias of a list or a mapping, which has no text of its own here.
     """
     if isinstance(item, yaml.ScalarNode):
-        return None if _is_null(item) else text.safe(item.value)
+        return None if is_null(item) else text.safe(item.value)
     if item.start_mark.index < parent.start_mark.index:
         return None
     written = text.source[item.start_mark.index : content_end(item, text.source)]
     return text.safe(_on_one_line(written))
 
 
-def _is_null(node: yaml.ScalarNode) -> bool:
+def is_null(node: yaml.ScalarNode) -> bool:
+    """Whether a composed scalar stands for no value (YAML 1.2, 10.3.2)."""
     return (not node.style and node.value in _NULLS) or node.tag == _NULL_TAG
 
 

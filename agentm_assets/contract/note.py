@@ -80,9 +80,7 @@ def _damage(path: str, frontmatter: Frontmatter) -> Iterator[Finding]:
         )
 
 
-def _contract(
-    path: str, frontmatter: Frontmatter, rules: StorageRules | None
-) -> Iterator[Finding]:
+def _contract(path: str, frontmatter: Frontmatter, rules: StorageRules | None) -> Iterator[Finding]:
     given = {key: properties.text_of(frontmatter, key) for key in ("type", "kind")}
     if given["type"] and given["kind"]:
         yield _at(

@@ -6,7 +6,6 @@ its line, and no older or shipped rules stand in for it.
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from pydantic import ValidationError
 from agentm_assets.contract.rules_block import Tree, Violation, find_block, read_tree
 from agentm_assets.contract.rules_checks import check_rules
 from agentm_assets.contract.rules_model import RANKING_KEYS, RANKING_THRESHOLDS, StorageRules
+from agentm_assets.contract.rules_prose import type_definitions
 
 ENVIRONMENT = "AGENTM_STORAGE_RULES"
 RULES_NAME = "storage-rules.md"
@@ -36,12 +36,17 @@ class RulesError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LoadedRules:
-    """Valid rules. `rules_hash` covers what judgment depends on (prose with white space folded, the
-    block without what only ranks), `ranking_hash` the rest, `text_hash` the file's bytes; sha256,
-    the first 16 hex digits."""
+    """Valid rules.
+
+    `prose` is the file without the block and without frontmatter, `definitions` what it says about
+    each memory type. `rules_hash` covers what judgment depends on (prose with white space folded,
+    the block without what only ranks), `ranking_hash` the rest, `text_hash` the file's bytes:
+    sha256, the first 16 hex digits.
+    """
 
     rules: StorageRules
     prose: str
+    definitions: Mapping[str, str]
     path: Path
     source: Source
     text_hash: str
@@ -68,7 +73,8 @@ def load_rules(vault_root: Path | None, env: Mapping[str, str]) -> LoadedRules:
 
 
 def locate_rules(vault_root: Path | None, env: Mapping[str, str]) -> tuple[Path, Source]:
-    """Which file holds the rules. Raises RulesError for an empty variable."""
+    """Which file holds the rules. Raises RulesError for an empty variable or a relative path in
+    it, and for a vault that can't be listed."""
     named = env.get(ENVIRONMENT)
     if named is not None:
         if not named.strip():
@@ -78,12 +84,19 @@ def locate_rules(vault_root: Path | None, env: Mapping[str, str]) -> tuple[Path,
                 "the variable is set and empty",
                 "give it the path of a rules file, or unset it",
             )
-        return Path(named).absolute(), "environment"
+        path = Path(named)
+        if not path.is_absolute():
+            raise _unusable(
+                path,
+                "relative-path",
+                "the path is relative, so each program would look elsewhere",
+                f"give {ENVIRONMENT} an absolute path",
+            )
+        return path, "environment"
     if vault_root is not None:
         for folder in _standards_folders(vault_root):
             path = folder / RULES_NAME
-            # A link that leads nowhere exists as a name, and then it must not fall back.
-            if os.path.lexists(path):
+            if _may_exist(path):
                 return path, "vault"
     return default_rules_path(), "default"
 
@@ -114,6 +127,7 @@ def parse_rules(data: bytes, path: Path, source: Source) -> LoadedRules:
     return LoadedRules(
         rules=rules,
         prose=block.prose,
+        definitions=type_definitions(block.prose, rules.memory_types),
         path=path,
         source=source,
         text_hash=hashlib.sha256(data).hexdigest()[:16],
@@ -134,12 +148,26 @@ def default_rules_text() -> bytes:
     return default_rules_path().read_bytes()
 
 
+def _may_exist(path: Path) -> bool:
+    """False only where there is surely nothing. A link that leads nowhere and a folder that can't
+    be looked into hold a file of the operator's; then the default must not stand in for it."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def _standards_folders(root: Path) -> list[Path]:
     """The vault's `standards` folders by their names on disk, the exact spelling first."""
     try:
         folders = [path for path in root.iterdir() if path.name.casefold() == "standards"]
-    except OSError:
-        return [root / "standards"]  # the read that follows says what is wrong
+    except OSError as error:
+        raise _unusable(
+            root, "vault", f"the vault can't be listed ({error.strerror})", "mount it, or mend it"
+        ) from error
     return sorted(folders, key=lambda path: (path.name != "standards", path.name))
 
 
@@ -169,12 +197,13 @@ def _shape_violations(error: ValidationError, tree: Tree) -> list[Violation]:
                 )
             )
         else:
+            said = str(problem.get("ctx", {}).get("error") or problem["msg"])
             found.append(
                 Violation(
                     tree.line(place),
                     "value",
-                    f"`{name}`: {problem['msg'][:1].lower()}{problem['msg'][1:]}",
-                    "correct the value",
+                    f"`{name}`: {said[:1].lower()}{said[1:]}",
+                    "correct the value; an empty list is written [] and an empty table {}",
                 )
             )
     return found
@@ -189,9 +218,16 @@ def _parts(rules: StorageRules) -> tuple[dict[str, object], dict[str, object]]:
     return whole | {"thresholds": thresholds}, ranking
 
 
-def _digest(part: dict[str, object]) -> str:
-    text = json.dumps(part, sort_keys=True, ensure_ascii=False)
+def _digest(part: object) -> str:
+    text = json.dumps(_ordered(part), sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _ordered(part: object) -> object:
+    """The order of a register's values says nothing, so it must not make a judgment stale."""
+    if isinstance(part, dict):
+        return {key: _ordered(value) for key, value in part.items()}
+    return sorted(part) if isinstance(part, list) else part
 
 
 def _unusable(path: Path, code: str, message: str, cure: str) -> RulesError:

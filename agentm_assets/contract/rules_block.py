@@ -5,11 +5,20 @@ from dataclasses import dataclass
 
 import yaml
 
+from agentm_assets.contract.block import (
+    BlockError,
+    BlockText,
+    block_text,
+    compose_mapping,
+    find_fences,
+)
+from agentm_assets.contract.frontmatter import is_null
 from agentm_assets.contract.lines import split_lines
 
 TAG = "storage-rules"
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\r\n]*?)[ \t]*[\r\n]*$")
+_FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})[ \t]*([^\r\n]*)[\r\n]*\Z")
+_DEEPEST = 4  # warrants, a type, admission, a question
 
 Value = str | list["Value"] | dict[str, "Value"] | None
 """A value as its source text; numbers and booleans are typed by the model."""
@@ -38,29 +47,48 @@ class Block:
 
 
 def find_block(text: str) -> Block | Violation:
-    """The one block of the file; a violation when there is none, more than one, or no end."""
+    """The one block of the file; a violation when there is none, more than one, or no end.
+
+    `text` is the file without a byte order mark. Its own frontmatter is neither prose nor block.
+    """
     found: list[Block] = []
     prose: list[str] = []
-    fence = ""
-    tagged = False
-    opened = 0
     inside: list[str] = []
+    fence = ""  # the marks that opened the fence we are in
+    indent = opened = 0
+    tagged = False
+    skipped = _frontmatter_lines(text)
     for number, line in enumerate(split_lines(text), start=1):
+        if number <= skipped:
+            continue
         mark = _FENCE.match(line)
+        info = mark[3].strip(" \t") if mark else ""
         if not fence:
-            prose.append(line)
-            if mark:
-                fence, opened, inside = mark[1], number, []
-                tagged = TAG in mark[2].split()
-        elif mark and not mark[2] and mark[1][0] == fence[0] and len(mark[1]) >= len(fence):
+            if mark is None or (mark[2][0] == "`" and "`" in info):
+                prose.append(line)
+                continue
+            indent, fence, opened, inside = len(mark[1]), mark[2], number, []
+            tagged = info.split()[:1] == [TAG]
+            if not tagged:
+                prose.append(line)
+            elif info != TAG:
+                return Violation(
+                    number,
+                    "block-tag",
+                    f"something stands behind the tag {TAG}",
+                    f"end the line after {TAG}",
+                )
+        elif mark and not info and mark[2][0] == fence[0] and len(mark[2]) >= len(fence):
             if tagged:
                 found.append(Block("".join(inside), "", opened + 1))
             else:
-                prose.extend(inside)
-            prose.append(line)
+                prose.append(line)
             fence = ""
+        elif tagged:
+            # A fence may be indented; its content then is indented by as much (CommonMark 4.5).
+            inside.append(line[min(indent, len(line) - len(line.lstrip(" "))) :])
         else:
-            inside.append(line)
+            prose.append(line)
     if fence and tagged:
         return Violation(
             opened,
@@ -69,10 +97,11 @@ def find_block(text: str) -> Block | Violation:
             "close it with a line of the same fence marks",
         )
     if not found:
+        hidden = f" (the fence on line {opened} is never closed)" if fence else ""
         return Violation(
-            1,
+            opened if fence else 1,
             "block-missing",
-            f"there is no fenced block tagged {TAG}",
+            f"there is no fenced block tagged {TAG}{hidden}",
             f"add one: a line ```{TAG}, the YAML, a line ```",
         )
     if len(found) > 1:
@@ -83,6 +112,14 @@ def find_block(text: str) -> Block | Violation:
             "keep one of them",
         )
     return Block(found[0].source, "".join(prose), found[0].line)
+
+
+def _frontmatter_lines(text: str) -> int:
+    """How many lines at the start of the file are frontmatter, fences included."""
+    fences = find_fences(text.encode())
+    if fences is None or fences.body is None:
+        return 0
+    return len(split_lines(text.encode()[: fences.body]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,78 +137,76 @@ class Tree:
 
 
 def read_tree(block: Block) -> tuple[Tree | None, list[Violation]]:
-    """Parse the YAML. Every doubled key is a violation; anchors are refused (they can grow a file
-    without bound)."""
+    """Parse the YAML. Every doubled key is a violation; so is an alias, which could grow a file
+    without bound and leaves a reader guessing."""
+    text = block_text(block.source.encode())
     try:
-        for event in yaml.parse(block.source, Loader=yaml.SafeLoader):
-            if isinstance(event, yaml.AliasEvent):
-                line = block.line + (event.start_mark.line if event.start_mark else 0)
-                return None, [
-                    Violation(line, "alias", "an anchor is used here", "write the value out")
-                ]
-        root = yaml.compose(block.source, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = block.line + (mark.line if mark else 0)
+        root = compose_mapping(text)
+    except BlockError as error:
+        line = block.line + error.line - 1
+        cure = "mend the YAML on this line or the one above; see the shipped default"
+        return None, [Violation(line, "yaml", error.message, cure)]
+    if root is None:
         return None, [
-            Violation(
-                line,
-                "yaml",
-                f"the YAML can't be read: {error.problem or error.context or 'syntax error'}",
-                "mend the YAML on this line or the one above",
-            )
+            Violation(block.line, "yaml", "the block holds no keys", "see the shipped default")
         ]
-    except (yaml.YAMLError, RecursionError) as error:
-        return None, [
-            Violation(
-                block.line,
-                "yaml",
-                f"the YAML can't be read ({type(error).__name__})",
-                "remove odd characters and deep nesting",
-            )
-        ]
-    if not isinstance(root, yaml.MappingNode):
-        return None, [
-            Violation(
-                block.line,
-                "not-a-mapping",
-                "the block holds no keys",
-                "write it as `key: value` lines; see the shipped default",
-            )
-        ]
-    lines: dict[Place, int] = {}
-    doubled: list[Violation] = []
-    content = _read(root, (), block.line, lines, doubled)
-    assert isinstance(content, dict)
-    return Tree(content, lines), doubled
+    reader = _Reader(block.line, text)
+    content = reader.read_mapping(root, ())
+    return Tree(content, reader.lines), reader.violations
 
 
-def _read(
-    node: yaml.Node, place: Place, first: int, lines: dict[Place, int], doubled: list[Violation]
-) -> Value:
-    lines[place] = first + node.start_mark.line
-    if isinstance(node, yaml.MappingNode):
+class _Reader:
+    """Turns nodes into plain values and notes the line of each."""
+
+    def __init__(self, first: int, text: BlockText) -> None:
+        self.lines: dict[Place, int] = {}
+        self.violations: list[Violation] = []
+        self._first = first
+        self._text = text
+        self._seen: set[int] = set()
+
+    def read_mapping(self, node: yaml.MappingNode, place: Place) -> dict[str, Value]:
+        self.lines[place] = self._line(node)
         content: dict[str, Value] = {}
         for key_node, value_node in node.value:
-            key = str(key_node.value)
-            line = first + key_node.start_mark.line
+            key, line = self._text.safe(key_node.value), self._line(key_node)
+            here = (*place, key)
             if key in content:
-                doubled.append(
+                self.violations.append(
                     Violation(
                         line,
                         "doubled-key",
-                        f"`{key}` stands here again; it is on line {lines[(*place, key)]} already",
+                        f"`{key}` stands here again; it is on line {self.lines[here]} already",
                         "keep one of the two",
                     )
                 )
                 continue
-            content[key] = _read(value_node, (*place, key), first, lines, doubled)
-            lines[(*place, key)] = line
+            content[key] = self._read(value_node, here)
+            self.lines[here] = line
         return content
-    if isinstance(node, yaml.SequenceNode):
-        return [
-            _read(item, (*place, at), first, lines, doubled) for at, item in enumerate(node.value)
-        ]
-    if node.tag == "tag:yaml.org,2002:null":
-        return None
-    return str(node.value)
+
+    def _read(self, node: yaml.Node, place: Place) -> Value:
+        self.lines[place] = self._line(node)
+        if id(node) in self._seen:
+            self.violations.append(
+                Violation(
+                    self._line(node),
+                    "alias",
+                    "the anchor here is used again elsewhere",
+                    "write the value out in each place",
+                )
+            )
+            return None
+        self._seen.add(id(node))
+        if len(place) > _DEEPEST:
+            return ""  # no value of the rules lies so deep: its holder is refused by its shape
+        if isinstance(node, yaml.MappingNode):
+            return self.read_mapping(node, place)
+        if isinstance(node, yaml.SequenceNode):
+            return [self._read(item, (*place, at)) for at, item in enumerate(node.value)]
+        if isinstance(node, yaml.ScalarNode) and is_null(node):
+            return None
+        return self._text.safe(str(node.value))
+
+    def _line(self, node: yaml.Node) -> int:
+        return self._first + node.start_mark.line

@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from agentm_assets.contract.excludes import fault_of
 from agentm_assets.contract.rules_block import Place, Tree, Value, Violation
 from agentm_assets.contract.rules_model import ENTITY_TYPES
 from agentm_assets.contract.vocabulary import CLASSES, FIRST_TYPES, OBSERVATIONAL_CLASSES
 
 _KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_SPACE_NAME = re.compile(r"[^/\\\x00-\x1f]+")
+_DAYS = re.compile(r"[0-9]{1,9}")
 _DECAY_ORDER = ("decay_full_days", "decay_half_days", "decay_eighth_days", "decay_floor_days")
 _ADMISSION = (
     "persistent_identity",
@@ -34,9 +35,15 @@ def check_rules(tree: Tree) -> Iterator[Violation]:
     yield from _check_decay(tree)
 
 
-def _names(tree: Tree, key: str) -> list[str]:
+def _listed(tree: Tree, key: str) -> list[tuple[int, str]]:
+    """The texts of a list with their positions; what is no text is the model's to refuse."""
     value = tree.content.get(key)
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+    items = value if isinstance(value, list) else []
+    return [(at, item) for at, item in enumerate(items) if isinstance(item, str)]
+
+
+def _names(tree: Tree, key: str) -> list[str]:
+    return [name for _, name in _listed(tree, key)]
 
 
 def _table(tree: Tree, key: str) -> dict[str, Value]:
@@ -59,7 +66,7 @@ def _check_lists(tree: Tree) -> Iterator[Violation]:
         "contract_exempt_spaces",
     ):
         seen: dict[str, int] = {}
-        for at, name in enumerate(_names(tree, key)):
+        for at, name in _listed(tree, key):
             folded = name.casefold() if key.endswith("_spaces") else name
             if folded in seen:
                 yield _wrong(
@@ -73,9 +80,11 @@ def _check_lists(tree: Tree) -> Iterator[Violation]:
             if key in ("classes", "memory_types", "record_kinds") and not _KEBAB.fullmatch(name):
                 yield _not_kebab(tree, (key, at), name)
     for key in ("deprecations", "routing", "warrants"):
-        for name in _table(tree, key):
+        for name, value in _table(tree, key).items():
             if not _KEBAB.fullmatch(name):
                 yield _not_kebab(tree, (key, name), name)
+            if key == "deprecations" and isinstance(value, str) and not _KEBAB.fullmatch(value):
+                yield _not_kebab(tree, (key, name), value)
 
 
 def _not_kebab(tree: Tree, place: Place, name: str) -> Violation:
@@ -90,7 +99,7 @@ def _not_kebab(tree: Tree, place: Place, name: str) -> Violation:
 
 def _check_classes(tree: Tree) -> Iterator[Violation]:
     given = _names(tree, "classes")
-    for at, name in enumerate(given):
+    for at, name in _listed(tree, "classes"):
         if name not in CLASSES:
             yield _wrong(
                 tree,
@@ -113,7 +122,7 @@ def _check_classes(tree: Tree) -> Iterator[Violation]:
 def _check_registers(tree: Tree) -> Iterator[Violation]:
     types, kinds = _names(tree, "memory_types"), _names(tree, "record_kinds")
     registered = {*types, *kinds}
-    for at, kind in enumerate(kinds):
+    for at, kind in _listed(tree, "record_kinds"):
         if kind in types:
             yield _wrong(
                 tree,
@@ -176,7 +185,7 @@ def _check_routing(tree: Tree) -> Iterator[Violation]:
                 f"route it to one of: {', '.join(OBSERVATIONAL_CLASSES)}",
             )
     if isinstance(tree.content.get("routing"), dict):
-        for at, name in enumerate(types):
+        for at, name in _listed(tree, "memory_types"):
             if name not in routing:
                 yield _wrong(
                     tree,
@@ -189,7 +198,7 @@ def _check_routing(tree: Tree) -> Iterator[Violation]:
 
 def _check_warrants(tree: Tree) -> Iterator[Violation]:
     types, warrants = _names(tree, "memory_types"), _table(tree, "warrants")
-    for at, name in enumerate(types):
+    for at, name in _listed(tree, "memory_types"):
         if name not in FIRST_TYPES and name not in warrants:
             yield _wrong(
                 tree,
@@ -246,9 +255,9 @@ def _check_warrant(
 
 def _check_spaces(tree: Tree) -> Iterator[Violation]:
     for key in ("dampened_spaces", "model_exempt_spaces", "contract_exempt_spaces"):
-        for at, name in enumerate(_names(tree, key)):
-            top = name.replace("\\", "/").split("/")[0].casefold()
-            if top == "agent" and key != "dampened_spaces":
+        for at, name in _listed(tree, key):
+            top = name.replace("\\", "/").strip("/").split("/")[0].casefold()
+            if top in ("agent", "memory") and key != "dampened_spaces":
                 yield _wrong(
                     tree,
                     (key, at),
@@ -256,13 +265,14 @@ def _check_spaces(tree: Tree) -> Iterator[Violation]:
                     f"`{name}` holds what filing writes; no pass could read its own work",
                     "leave it out",
                 )
-            elif not _SPACE_NAME.fullmatch(name):
+            elif not _KEBAB.fullmatch(name.casefold()):
                 yield _wrong(
                     tree,
                     (key, at),
-                    "space-name",
+                    "not-kebab-case",
                     f"`{name}` is no name of a space",
-                    "name the first folder of a path, such as `personal`",
+                    "name the first folder of a path, such as `personal`; a folder whose name is "
+                    "not kebab-case can be given in excludes",
                 )
     exempt = {name.casefold() for name in _names(tree, "model_exempt_spaces")}
     if isinstance(tree.content.get("model_exempt_spaces"), list) and "personal" not in exempt:
@@ -276,13 +286,14 @@ def _check_spaces(tree: Tree) -> Iterator[Violation]:
 
 
 def _check_excludes(tree: Tree) -> Iterator[Violation]:
-    for at, pattern in enumerate(_names(tree, "excludes")):
-        if not pattern.strip() or "\0" in pattern or ".." in pattern.split("/"):
+    for at, pattern in _listed(tree, "excludes"):
+        fault = fault_of(pattern)
+        if fault is not None:
             yield _wrong(
                 tree,
                 ("excludes", at),
                 "pattern",
-                "this is no pattern of a path in the vault",
+                f"this pattern {fault}",
                 "write one such as `projects/*/drafts/**`",
             )
 
@@ -292,7 +303,7 @@ def _check_decay(tree: Tree) -> Iterator[Violation]:
     days: list[tuple[str, int]] = []
     for key in _DECAY_ORDER:
         value = thresholds.get(key)
-        if isinstance(value, str) and value.isdigit():
+        if isinstance(value, str) and _DAYS.fullmatch(value):
             days.append((key, int(value)))
     for (before, low), (after, high) in pairwise(days):
         if high <= low:

@@ -1,14 +1,35 @@
 """The shape of the rules that the operator owns. Every enum and threshold is read from here."""
 
-from typing import Annotated
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 ENTITY_TYPES = ("person", "repository", "organization")
 """Types that stand for a thing: they also answer the four admission questions."""
 
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
-Days = Annotated[int, Field(ge=1, le=36_500)]
+
+def _number(written: Any) -> Any:
+    """Only digits are a number: no blanks, underscores, words or other scripts."""
+    if not isinstance(written, str) or not re.fullmatch(r"[0-9]+(\.[0-9]+)?", written):
+        raise ValueError("this is no plain number such as 0.65 or 182")
+    return written
+
+
+def _truth(written: Any) -> bool:
+    if written not in ("true", "false"):
+        raise ValueError("this is neither true nor false")
+    return bool(written == "true")
+
+
+Number = Annotated[float, BeforeValidator(_number)]
+Share = Annotated[Number, Field(ge=0.0, le=1.0)]
+Days = Annotated[int, BeforeValidator(_number), Field(ge=1, le=36_500)]
+Truth = Annotated[bool, BeforeValidator(_truth)]
+Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
+SpaceName = Annotated[str, AfterValidator(str.casefold)]
+"""Spaces are matched whatever the case."""
 
 
 class _Table(BaseModel):
@@ -19,49 +40,52 @@ class Thresholds(_Table):
     """Numbers the passes go by; days are counted from capture or from the last genuine recall."""
 
     low_confidence: Share
-    enrichment_input_chars: Annotated[int, Field(ge=1_000, le=1_000_000)]
+    enrichment_input_chars: Annotated[int, BeforeValidator(_number), Field(ge=1_000, le=1_000_000)]
     decay_full_days: Days
     decay_half_days: Days
     decay_eighth_days: Days
     decay_floor_days: Days
-    decay_floor_weight: Annotated[float, Field(gt=0.0, le=0.125)]
+    decay_floor_weight: Annotated[Number, Field(gt=0.0, le=0.125)]
     archive_after_days: Days
-    decay_enabled: bool
+    decay_enabled: Truth
 
 
 class Admission(_Table):
     """The four questions an entity type answers with yes, each with its reason."""
 
-    persistent_identity: str
-    accumulating_record: str
-    resolution_need: str
-    independent_attributes: str
+    persistent_identity: Text
+    accumulating_record: Text
+    resolution_need: Text
+    independent_attributes: Text
 
 
 class Warrant(_Table):
     """Why a type beyond the first six exists."""
 
-    query_class: Annotated[str, Field(min_length=1)]
-    nearest: Annotated[str, Field(min_length=1)]
-    why_not: Annotated[str, Field(min_length=1)]
+    query_class: Text
+    nearest: Text
+    why_not: Text
     admission: Admission | None = None
 
 
 class StorageRules(_Table):
-    """The machine-readable core of `standards/storage-rules.md`."""
+    """The machine-readable core of `standards/storage-rules.md`.
+
+    Values come in as their source text. Space names are lower-case.
+    """
 
     classes: tuple[str, ...]
     memory_types: tuple[str, ...]
     default_type: str
-    routing: dict[str, str]
+    routing: Mapping[str, str]
     record_kinds: tuple[str, ...]
-    deprecations: dict[str, str]
-    warrants: dict[str, Warrant]
+    deprecations: Mapping[str, str]
+    warrants: Mapping[str, Warrant]
+    dampened_spaces: tuple[SpaceName, ...]
+    model_exempt_spaces: tuple[SpaceName, ...]
+    contract_exempt_spaces: tuple[SpaceName, ...]
     excludes: tuple[str, ...]
     thresholds: Thresholds
-    dampened_spaces: tuple[str, ...] = ("personal",)
-    model_exempt_spaces: tuple[str, ...] = ("personal",)
-    contract_exempt_spaces: tuple[str, ...] = ("personal",)
 
 
 RANKING_KEYS = frozenset({"dampened_spaces", "excludes"})
