@@ -112,10 +112,11 @@ def find_section(text: str, anchor: str) -> Heading | None:
     """The heading that a link's anchor means: `Parts`, or `Parts#Lid` for "Lid" under "Parts".
 
     Compared on visible text without case, then without punctuation as Obsidian does, then as the
-    slug that GitHub gives a heading. The first heading that fits wins. None when nothing fits.
+    slug that GitHub gives a heading. The first heading that fits wins. None when nothing fits,
+    and for a block (`^id`).
     """
     chain = [part for part in anchor.split("#") if part.strip()]
-    if not chain:
+    if not chain or chain[-1].startswith("^"):
         return None
     headings = find_headings(text)
     for key in (_plain_key, _anchor_key, _slug_key):
