@@ -81,24 +81,25 @@ def is_generated(path: str) -> bool:
     return segments == ["index.md"]
 
 
+def is_in_space(path: str, names: Collection[str]) -> bool:
+    """Is the path in one of the named spaces? Names are lower-case; one stands for a space (`desk`)
+    or for a folder at the root of the vault (`journal`)."""
+    return space_of(path).space in names or _segments(path)[0].casefold() in names
+
+
 def is_contract_exempt(path: str, rules: SpaceRules) -> bool:
     """Is the path in a space where a missing or odd frontmatter is never an error?"""
-    return _is_in(path, rules.contract_exempt_spaces)
+    return is_in_space(path, rules.contract_exempt_spaces)
 
 
 def is_model_exempt(path: str, rules: SpaceRules) -> bool:
     """Is the path closed to every model that runs unattended? `personal/` always is."""
-    return _is_in(path, _CLOSED_TO_MODELS) or _is_in(path, rules.model_exempt_spaces)
+    return is_in_space(path, _CLOSED_TO_MODELS) or is_in_space(path, rules.model_exempt_spaces)
 
 
 def is_dampened(path: str, rules: SpaceRules) -> bool:
     """Does recall rank the path's space lower on an ordinary question?"""
-    return _is_in(path, rules.dampened_spaces)
-
-
-def _is_in(path: str, names: Collection[str]) -> bool:
-    """A name stands for a space (`desk`) or for a folder at the root of the vault (`journal`)."""
-    return space_of(path).space in names or _segments(path)[0].casefold() in names
+    return is_in_space(path, rules.dampened_spaces)
 
 
 def _segments(path: str) -> list[str]:
