@@ -16,7 +16,7 @@ notes that hold only its issues.
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
 from agentm_assets.extract.entity_commits import find_commits, merge_short_forms
@@ -33,9 +33,9 @@ from agentm_assets.extract.entity_grammar import (
 from agentm_assets.extract.entity_issues import find_issues
 from agentm_assets.extract.entity_people import find_people
 from agentm_assets.extract.entity_scoped import find_scoped
-from agentm_assets.extract.entity_spans import LinkSpan, find_link_spans
 from agentm_assets.extract.entity_trackers import find_tracked
 from agentm_assets.extract.entity_urls import find_urls
+from agentm_assets.extract.link_spans import LinkSpan, blank_spans, find_link_spans
 from agentm_assets.extract.model import EntityMention
 
 _BLANKED = "\0"  # neither a blank nor a word character: nothing starts or ends beside it
@@ -108,7 +108,7 @@ def key_of(asked: str, context: EntityContext) -> str | None:
 def _find(masked: str, context: EntityContext, guess_from: int, *, ask: bool) -> list[Found]:
     links = find_link_spans(masked)
     found, url_spans = find_urls(masked, context)
-    bare = _blank(masked, sorted((*links.targets, *url_spans)))
+    bare = blank_spans(masked, sorted((*links.targets, *url_spans)), _BLANKED)
     scoped = find_scoped(bare)
     found.extend(scoped)
     scoped_ends = {each.end for each in scoped if each.kind == "issue"}
@@ -118,20 +118,6 @@ def _find(masked: str, context: EntityContext, guess_from: int, *, ask: bool) ->
     found.extend(find_tracked(bare, context))
     found.sort(key=lambda each: (each.start, each.end, each.key))
     return _without_repeats(found, links.links)
-
-
-def _blank(masked: str, spans: Iterable[tuple[int, int]]) -> str:
-    pieces: list[str] = []
-    done = 0
-    for start, end in spans:
-        if end <= done:
-            continue
-        start = max(start, done)
-        pieces.append(masked[done:start])
-        pieces.append(_BLANKED * (end - start))
-        done = end
-    pieces.append(masked[done:])
-    return "".join(pieces)
 
 
 def _without_repeats(found: list[Found], links: tuple[LinkSpan, ...]) -> list[Found]:

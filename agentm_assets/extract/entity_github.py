@@ -15,7 +15,7 @@ from agentm_assets.extract.entity_grammar import (
     is_sha,
     strip_git_suffix,
 )
-from agentm_assets.extract.entity_words import SITE_PAGES
+from agentm_assets.extract.word_lists import SITE_PAGES
 
 _NUMBER = re.compile(NUMBER)
 _GIST_ID = re.compile(r"[0-9a-fA-F]{20,32}|[0-9]{1,8}")

@@ -6,7 +6,7 @@ Shared by the bare forms and the URLs. The shapes of owners, repositories and ha
 
 import re
 
-from agentm_assets.extract.entity_words import FOLDERS, PAIR_WORDS
+from agentm_assets.extract.word_lists import FOLDERS, PAIR_WORDS
 
 # Scripts that put no blank between words: a reference may touch them on either side.
 UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"

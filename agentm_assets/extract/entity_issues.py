@@ -11,7 +11,7 @@ from agentm_assets.extract.entity_context import EntityContext
 from agentm_assets.extract.entity_cues import Before, before, joined_to
 from agentm_assets.extract.entity_found import Confidence, Found
 from agentm_assets.extract.entity_grammar import BOUNDARY, NUMBER, RIGHT
-from agentm_assets.extract.entity_words import CONNECTING
+from agentm_assets.extract.word_lists import CONNECTING
 
 # The literal comes first and the look-behind after it: the engine finds a literal fast.
 _GH = re.compile(rf"GH-(?<![^{BOUNDARY}]GH-)({NUMBER}){RIGHT}(?!-\w)")

@@ -5,7 +5,7 @@ import re
 from agentm_assets.extract.entity_cues import before
 from agentm_assets.extract.entity_found import Found
 from agentm_assets.extract.entity_grammar import BOUNDARY, UNSPACED, is_owner
-from agentm_assets.extract.entity_words import NOT_LOGINS, PACKAGE_SCOPES
+from agentm_assets.extract.word_lists import NOT_LOGINS, PACKAGE_SCOPES
 
 _MENTION = re.compile(
     rf"@(?<![^{BOUNDARY}]@)([A-Za-z0-9][A-Za-z0-9-]{{0,38}})(?:/([a-z0-9][a-z0-9-]{{0,99}}))?"

@@ -1,4 +1,4 @@
-"""Word lists that tell references from prose, paths and code of the same shape."""
+"""Word lists that tell references and identifiers from prose of the same shape."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -81,3 +81,34 @@ PACKAGE_SCOPES = _words("""
     xstate
 """)
 """Scopes of the npm registry, under which `@scope/name` is a package and not a team."""
+
+
+DOMAIN_ENDS = _words("""
+    ai app at au be biz br ca ch cn co com cz de dev dk edu es eu example fi fr gov ie in info int
+    io it jp kr local mil net nl no nz org page pl pt ru se tech tv uk us xyz
+""")
+"""Last parts of a dotted name in prose that make it a domain."""
+
+
+FILE_ENDS = _words("""
+    bash bin c cc cfg conf cpp css csv db gz h hpp html ini ipynb java jpg js json jsx lock log lua
+    mjs pdf png py rb rs rst scss sh sql svg swift tar toml ts tsx txt xml yaml yml zip
+""")
+"""Last parts of a file name: no name by themselves."""
+
+
+FUNCTION_WORDS = _words("""
+    a an and as at be by for from if in is it no not of off on or out that the this to up with
+""")
+"""Parts of an identifier by which nobody asks for it."""
+
+
+NOT_CAMEL = _words("arxiv biorxiv ipados macos medrxiv opensuse tvos visionos watchos webos")
+"""Words of prose that begin like camelCase."""
+
+
+CODE_NOUNS = _words("""
+    class classes component decorator enum error event exception field function hook interface
+    method module object property protocol struct subclass trait type variable
+""")
+"""Words beside which a capitalised two-part word is an identifier and not a brand."""

@@ -6,6 +6,7 @@ target speaks for both.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _RUN = re.compile(r"\S+")
@@ -58,6 +59,20 @@ def find_link_spans(masked: str) -> LinkSpans:
         targets.extend(match.span() for match in _ATTRIBUTE.finditer(masked))
     links = inline + (_reference_links(masked, definitions) if definitions else [])
     return LinkSpans(_disjoint(links), tuple(sorted(targets)))
+
+
+def blank_spans(text: str, spans: Iterable[tuple[int, int]], filler: str) -> str:
+    """`text` with every character of the ordered spans replaced by `filler`: same length."""
+    pieces: list[str] = []
+    done = 0
+    for start, end in spans:
+        if end > done:
+            start = max(start, done)
+            pieces.append(text[done:start])
+            pieces.append(filler * (end - start))
+            done = end
+    pieces.append(text[done:])
+    return "".join(pieces)
 
 
 def _inline_links(masked: str) -> list[LinkSpan]:
