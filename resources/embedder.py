@@ -3,7 +3,8 @@
 import dagster as dg
 
 from agentm_assets.models.embedder import Embedder
-from agentm_assets.models.export import ensure_exported
+from agentm_assets.models.export import ensure_exported, source_model_id
+from agentm_assets.models.weights import locate
 from resources.workspace import WorkspaceResource
 
 
@@ -13,13 +14,19 @@ class EmbedderResource(dg.ConfigurableResource[None]):
     workspace: dg.ResourceDependency[WorkspaceResource]
     enabled: bool = True
 
+    def model_id(self) -> str | None:
+        """Which vectors count as current, without opening the model; None when switched off."""
+        if not self.enabled:
+            return None
+        return source_model_id(locate(self.workspace.settings().embedder_model))
+
     def open(self) -> Embedder | None:
         """The embedder, or None when embedding is switched off.
 
-        Raises ModelError when the weights can't be used.
+        Raises ModelUnavailable, WeightsRefused, ExportFailed or ModelFolderUnusable.
         """
         if not self.enabled:
             return None
         settings = self.workspace.settings()
-        folder = ensure_exported(settings.embedder_model, settings.location.models_dir)
-        return Embedder.open(folder)
+        source = locate(settings.embedder_model)
+        return Embedder.open(ensure_exported(source, settings.cache_dir))

@@ -16,6 +16,7 @@ import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
 from watchfiles import watch
 
+from agentm_assets.config.errors import ConfigError
 from agentm_assets.contract.spaces import SPACES
 from agentm_assets.index.facts_reader import FactsReader
 from agentm_assets.index.pending import (
@@ -118,7 +119,7 @@ def evaluate(
                 scan, manifest, pending = tick.look()
         if pending.count:
             scan, manifest, pending = _settle(tick, happened, clock, (scan, manifest, pending))
-    except VaultError as error:
+    except (ConfigError, VaultError) as error:
         return dg.SkipReason(str(error))
     versions = space_versions(scan, manifest or {}, tick.hash_of)
     observed = [

@@ -6,7 +6,7 @@ that `agentm recall` does not pay for what `agentm up` needs.
 
 import typer
 
-from agentm_assets.cli import config, recall, rules
+from agentm_assets.cli import config, index, init, recall, rules, status, up
 
 app = typer.Typer(
     name="agentm",
@@ -15,6 +15,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command("init")(init.command)
+app.command("index")(index.command)
 app.command("recall")(recall.command)
+app.command("status")(status.command)
+app.command("up")(up.command)
 app.add_typer(config.app, name="config")
 app.add_typer(rules.app, name="rules")

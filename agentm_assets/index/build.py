@@ -36,7 +36,7 @@ _BLANKS = re.compile(rb"\s+")
 
 
 def contract_key(rules: LoadedRules | None) -> str:
-    """What of the rules the rows of a note depend on (its finding does), as part of a build stamp."""
+    """What of the rules a note's rows depend on (its finding does), for the build stamp."""
     return rules.rules_hash[:12] if rules else "none"
 
 

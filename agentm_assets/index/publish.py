@@ -19,6 +19,7 @@ from agentm_assets.index.facts_writer import FactsWriter, ManifestEntry
 from agentm_assets.index.lexical import LexicalDoc, LexicalPublisher
 from agentm_assets.index.rowio import all_findings, insert, load_notes
 from agentm_assets.index.rows import IndexedNote
+from agentm_assets.index.serving import ServingUnreadable
 from agentm_assets.index.store import IndexStore, get_meta, set_meta
 from agentm_assets.index.vectors import VectorPublisher
 
@@ -45,11 +46,11 @@ class _Feed:
     paths: tuple[str, ...]
 
 
-def _feed(connection: duckdb.DuckDBPyConnection, index_id: str | None, rev: int | None) -> _Feed:
+def _feed(connection: duckdb.DuckDBPyConnection, index_id: str | None, rev: int) -> _Feed:
     """What a part that holds `index_id` up to `rev` lacks."""
     here = get_meta(connection, "index_id") or ""
     head = int(get_meta(connection, "rev") or 0)
-    if index_id != here or rev is None or rev > head:
+    if index_id != here or rev > head:
         rows = connection.execute("SELECT path FROM notes ORDER BY path").fetchall()
         return _Feed(here, head, True, tuple(path for (path,) in rows))
     rows = connection.execute(
@@ -111,27 +112,29 @@ def publish_lexical(store: IndexStore, folder: Path) -> Published:
         publisher = LexicalPublisher(folder)
         state = publisher.state()
         with store.transaction() as connection:
-            feed = _feed(
-                connection,
-                None if state is None else state.index_id,
-                None if state is None else state.rev,
-            )
-        written = 0
-        if feed.full or feed.paths:
-            docs = (
-                doc
-                for part in _slices(store, feed.paths)
-                for note in part
-                for doc in _lexical_docs(note)
-            )
-            written = publisher.publish(
-                feed.index_id, feed.rev, docs, feed.paths, full=feed.full
-            ).bytes_written
+            feed = _feed(connection, state.index_id if state else None, state.rev if state else 0)
+        try:
+            written = _apply_lexical(store, publisher, feed)
+        except ServingUnreadable:
+            # Damage that shows only while writing: the whole of it is in the tables.
+            with store.transaction() as connection:
+                feed = _feed(connection, None, 0)
+            written = _apply_lexical(store, publisher, feed)
         with store.transaction() as connection:
             total = int((connection.execute("SELECT count(*) FROM chunks").fetchone() or (0,))[0])
     return Published(
         "lexical", feed.full, len(feed.paths), total, written, time.monotonic() - began
     )
+
+
+def _apply_lexical(store: IndexStore, publisher: LexicalPublisher, feed: _Feed) -> int:
+    if not (feed.full or feed.paths):
+        return 0
+    docs = (
+        doc for part in _slices(store, feed.paths) for note in part for doc in _lexical_docs(note)
+    )
+    done = publisher.publish(feed.index_id, feed.rev, docs, feed.paths, full=feed.full)
+    return done.bytes_written
 
 
 def publish_vectors(store: IndexStore, folder: Path, model_id: str) -> Published:

@@ -4,6 +4,9 @@ Their data versions tell Dagster what changed; nothing runs for an observation. 
 left out of the versions, else the graph would feed itself.
 """
 
+import warnings
+from collections.abc import Callable, Sequence
+
 import dagster as dg
 
 from agentm_assets.contract.spaces import SPACES
@@ -47,37 +50,46 @@ def current_versions(workspace: WorkspaceResource) -> dict[str, str]:
     return space_versions(vault.scan(), manifest, hash_of)
 
 
-def _space(name: str) -> dg.SourceAsset:
-    @dg.observable_source_asset(
-        name=name,
-        group_name=GROUP,
-        description=f"{_ABOUT[name]} Version: digest of paths and content hashes.",
-        tags={"dagster/kind/markdown": ""},
-    )
-    def observe(workspace: WorkspaceResource) -> dg.DataVersion:
-        return dg.DataVersion(current_versions(workspace)[name])
+def _source(
+    name: str, description: str, kinds: Sequence[str], version: Callable[[WorkspaceResource], str]
+) -> dg.SourceAsset:
+    with warnings.catch_warnings():
+        # Known to be in beta, and pinned with the whole Dagster set; the operator need not hear it.
+        warnings.simplefilter("ignore", dg.BetaWarning)
+
+        @dg.observable_source_asset(
+            name=name,
+            group_name=GROUP,
+            description=description,
+            tags={f"dagster/kind/{kind}": "" for kind in kinds},
+        )
+        def observe(workspace: WorkspaceResource) -> dg.DataVersion:
+            return dg.DataVersion(version(workspace))
 
     return observe
 
 
-@dg.observable_source_asset(
-    name=RULES_JUDGMENT,
-    group_name=GROUP,
-    description="What judgment depends on in standards/storage-rules.md: prose, types, routing.",
-    tags={"dagster/kind/markdown": "", "dagster/kind/yaml": ""},
-)
-def storage_rules_judgment(workspace: WorkspaceResource) -> dg.DataVersion:
-    return dg.DataVersion(workspace.rules().rules_hash)
+def _space(name: str) -> dg.SourceAsset:
+    return _source(
+        name,
+        f"{_ABOUT[name]} Version: digest of paths and content hashes.",
+        ["markdown"],
+        lambda workspace: current_versions(workspace)[name],
+    )
 
 
-@dg.observable_source_asset(
-    name=RULES_RANKING,
-    group_name=GROUP,
-    description="What only ranks in standards/storage-rules.md: dampening, decay, excludes.",
-    tags={"dagster/kind/markdown": "", "dagster/kind/yaml": ""},
-)
-def storage_rules_ranking(workspace: WorkspaceResource) -> dg.DataVersion:
-    return dg.DataVersion(workspace.rules().ranking_hash)
-
-
-SOURCES = [*(_space(name) for name in SPACES), storage_rules_judgment, storage_rules_ranking]
+SOURCES = [
+    *(_space(name) for name in SPACES),
+    _source(
+        RULES_JUDGMENT,
+        "What judgment depends on in standards/storage-rules.md: prose, types, routing.",
+        ["markdown", "yaml"],
+        lambda workspace: workspace.rules().rules_hash,
+    ),
+    _source(
+        RULES_RANKING,
+        "What only ranks in standards/storage-rules.md: dampening, decay, excludes.",
+        ["markdown", "yaml"],
+        lambda workspace: workspace.rules().ranking_hash,
+    ),
+]

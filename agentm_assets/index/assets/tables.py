@@ -237,18 +237,18 @@ def lexical_index(workspace: WorkspaceResource) -> MaterializeResult[None]:
 def vector_index(
     workspace: WorkspaceResource, embedder: EmbedderResource
 ) -> MaterializeResult[None]:
-    model = embedder.open()
-    if model is None:
+    model_id = embedder.model_id()
+    if model_id is None:
         return MaterializeResult(
             data_version=dg.DataVersion("off"),
             metadata={"did": "nothing: embedding is switched off"},
         )
     store = workspace.store()
-    done = publish_vectors(store, workspace.settings().location.vectors_dir, model.model_id)
+    done = publish_vectors(store, workspace.settings().location.vectors_dir, model_id)
     with store.transaction() as connection:
         version = data_version(connection, "published_vectors")
     return MaterializeResult(
-        data_version=dg.DataVersion(f"{model.model_id}:{version}"),
+        data_version=dg.DataVersion(f"{model_id}:{version}"),
         metadata=published_metadata(done, "vectors"),
     )
 
@@ -273,12 +273,11 @@ def coverage(
     workspace: WorkspaceResource, embedder: EmbedderResource
 ) -> Iterator[MaterializeResult[None] | dg.AssetCheckResult]:
     rules = workspace.rules_or_none()
-    model = embedder.open()
     with workspace.store().transaction() as connection:
         stages = coverage_of.measure(
             connection,
             rules_hash=rules.rules_hash if rules else None,
-            model_id=model.model_id if model else None,
+            model_id=embedder.model_id(),
         )
         coverage_of.store(connection, stages)
         version = data_version(connection, "coverage")

@@ -1,0 +1,109 @@
+"""The asset graph holds together: what Dagster's own validation lets pass is caught here."""
+
+import dagster as dg
+import pytest
+
+from agentm_assets.contract.spaces import SPACES
+from agentm_assets.definitions import build_defs
+from agentm_assets.index.assets.tables import POOL, TABLES
+
+DEFS = build_defs()
+GRAPH = DEFS.resolve_asset_graph()
+SOURCES = {*SPACES, "storage_rules_judgment", "storage_rules_ranking"}
+INDEX = {*TABLES, "embeddings", "lexical_index", "vector_index", "coverage"}
+WRITERS = ("index_tables", "lexical_index", "vector_index", "coverage")
+
+
+def names(keys: object) -> set[str]:
+    return {key.to_user_string() for key in keys}  # type: ignore[attr-defined]
+
+
+def test_the_graph_has_these_assets_and_no_misspelt_stub() -> None:
+    assert names(GRAPH.get_all_asset_keys()) == SOURCES | INDEX
+    externals = {k for k in GRAPH.get_all_asset_keys() if not GRAPH.get(k).is_executable}
+    assert names(externals) <= SOURCES
+    assert names(GRAPH.observable_asset_keys) == SOURCES
+
+
+@pytest.mark.parametrize("name", sorted(INDEX))
+def test_every_asset_tells_the_operator_what_it_is(name: str) -> None:
+    node = GRAPH.get(dg.AssetKey(name))
+    assert node.group_name == "index"
+    assert len(node.description or "") > 30
+    assert node.owners
+    assert node.kinds
+    assert node.code_version
+    assert node.parent_keys, "an asset that depends on nothing shows no lineage"
+
+
+@pytest.mark.parametrize("name", sorted(SOURCES))
+def test_every_source_is_described(name: str) -> None:
+    node = GRAPH.get(dg.AssetKey(name))
+    assert node.group_name == "vault"
+    assert len(node.description or "") > 30
+
+
+def test_every_step_that_opens_the_index_shares_the_pool() -> None:
+    pools = {
+        definition.op.name: definition.op.pool
+        for definition in DEFS.assets or ()
+        if isinstance(definition, dg.AssetsDefinition) and definition.op.name in WRITERS
+    }
+    assert pools == dict.fromkeys(WRITERS, POOL)
+
+
+def test_no_asset_is_partitioned_since_partitioned_ones_never_show_stale() -> None:
+    assert not [key for key in GRAPH.get_all_asset_keys() if GRAPH.get(key).partitions_def]
+
+
+def test_no_job_is_empty_and_all_run_in_one_process() -> None:
+    jobs = {job.name: job for job in DEFS.resolve_all_job_defs() if not job.name.startswith("__")}
+    assert set(jobs) == {"index_changes", "reconcile_vault", "verify_index", "prune_history"}
+    for job in jobs.values():
+        assert list(job.nodes)
+        assert job.executor_def.name == "in_process"
+
+
+def test_the_eager_job_goes_from_files_to_serving_files_in_five_steps() -> None:
+    job = DEFS.resolve_job_def("index_changes")
+    assert {node.name for node in job.nodes} == {
+        "index_tables",
+        "embeddings",
+        "lexical_index",
+        "vector_index",
+        "coverage",
+    }
+    assert job.tags["agentm/lane"] == "eager"
+
+
+def test_sensors_and_schedules_are_on_from_the_start() -> None:
+    repository = DEFS.get_repository_def()
+    assert {s.name for s in repository.sensor_defs} == {"vault_files", "rules_file", "failed_runs"}
+    assert {s.name for s in repository.schedule_defs} == {
+        "hourly_reconcile",
+        "nightly_verify",
+        "nightly_prune",
+    }
+    for sensor in repository.sensor_defs:
+        assert sensor.default_status is dg.DefaultSensorStatus.RUNNING
+    for schedule in repository.schedule_defs:
+        assert schedule.default_status is dg.DefaultScheduleStatus.RUNNING
+
+
+def test_checks_cover_what_can_be_wrong() -> None:
+    assert {(k.asset_key.to_user_string(), k.name) for k in GRAPH.asset_check_keys} == {
+        ("notes", "contract_conformance"),
+        ("notes", "index_integrity"),
+        ("notes", "rebuild_identity"),
+        ("embeddings", "embedder_reachable"),
+        ("embeddings", "chunks_embedded"),
+        ("lexical_index", "serving_in_line"),
+        ("coverage", "nothing_stale"),
+        ("storage_rules_judgment", "rules_parse"),
+    }
+
+
+def test_definitions_load_without_a_configured_vault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AGENTM_VAULT", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/nonexistent")
+    dg.Definitions.validate_loadable(build_defs())
