@@ -65,8 +65,6 @@ def split_chunks(data: bytes, body_start: int, *, window: int = WINDOW) -> tuple
     text = data[body_start:].decode("utf-8", "surrogateescape")
     regions = find_regions(text)
     shown = blank(text, regions, HIDDEN)
-    if not shown.strip():
-        return ()
     sections = _sections(text, shown)
     tokens = TokenMap(shown)
     pieces: list[tuple[_Section, _Piece]] = []

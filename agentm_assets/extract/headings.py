@@ -84,8 +84,7 @@ def find_headings(text: str) -> tuple[Heading, ...]:
         texts.append(shown)
         parent = paths[above[-1]] if above else ()
         paths.append((*parent, shown) if shown else parent)
-        if heading.container != "quote":
-            above.append(index)
+        above.append(index)
     return tuple(
         Heading(
             heading.level,

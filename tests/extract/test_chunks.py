@@ -197,6 +197,12 @@ def test_pieces_are_even_and_none_is_tiny() -> None:
         assert min(sizes) >= 60 // 4 - 1, sizes
 
 
+def test_a_break_that_would_leave_a_tiny_rest_is_passed_over() -> None:
+    for sentences in range(4, 40):
+        pieces = chunk_texts(prose(sentences) + "\n\nShort end.")
+        assert min(map(estimated_tokens, pieces)) >= 60 // 4 - 1, sentences
+
+
 def test_a_continued_piece_repeats_a_tenth() -> None:
     data = prose(120).encode()
     chunks = split_chunks(data, 0, window=200)

@@ -66,6 +66,7 @@ def test_composed_and_decomposed_anchors_meet() -> None:
 
 
 def test_an_exact_anchor_wins_over_one_without_punctuation() -> None:
+    assert section("b#c", "> # b\n> > ## c\n") == "> > ## c\n"
     assert section("C++", "# C\na\n# C++\nb\n") == "# C++\nb\n"
 
 

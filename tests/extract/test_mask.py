@@ -28,6 +28,7 @@ def regions(text: str) -> list[tuple[str, str]]:
         ("~~~\n```\n~~~", [("fence", "~~~\n```\n~~~")]),
         ("```\n    ```\n``` x\na", [("fence", "```\n    ```\n``` x\na")]),
         ("> ```\n> a\nb", [("fence", "```\n> a")]),
+        ("> ```\n>     ```\n> a", [("fence", "```\n>     ```\n> a")]),
         ("- ```\n  a\n\n  b\n\nc", [("fence", "```\n  a\n\n  b\n")]),
         ("1. a\n   ```\n   b\n   ```\n   c", [("fence", "```\n   b\n   ```")]),
         ("a\n\n    b\n\n    c\nd", [("indented", "    b\n\n    c")]),
