@@ -61,6 +61,7 @@ class LinkIndex:
         self._by_end: dict[str, list[str]] = {}  # folded end of a path, whole segments
         self._by_path: dict[str, list[str]] = {}  # folded path
         self._by_alias: dict[str, list[tuple[str, str]]] = {}  # folded alias: alias, path
+        self._folders: set[str] = set()  # folded paths of folders that hold a file
         self._groups: dict[tuple[str, str], _Group] = {}
         for path, aliases in notes:
             self._add(path)
@@ -72,6 +73,10 @@ class LinkIndex:
     def _add(self, path: str) -> None:
         folded = fold_name(path)
         self._by_path.setdefault(folded, []).append(path)
+        folder = _folder(folded)
+        while folder and folder not in self._folders:
+            self._folders.add(folder)
+            folder = _folder(folder)
         start = 0
         while True:
             self._by_end.setdefault(folded[start:], []).append(path)
@@ -91,18 +96,20 @@ class LinkIndex:
                 found = self._as_alias(source_path, target)
             if found is not None:
                 return found
+        if _may_be_folder(link) and any(
+            fold_name(path) in self._folders
+            for target in _spellings(link)
+            for path in _paths(source_path, target, relative=True)
+        ):
+            return _FOLDER
         return _UNRESOLVED
 
     def _as_file(self, source_path: str, target: str, relative: bool) -> Resolution | None:
         rooted = target.startswith("/")
-        segments = [part for part in _spell(target).split("/") if part not in ("", ".")]
-        from_root = _join("", [part for part in segments if part != ".."])
-        exact = [from_root or ""]
-        if relative and not rooted:
-            beside = _join(_folder(source_path), segments)
-            exact = [path for path in (beside, from_root) if path]
-        if not from_root:
+        exact = _paths(source_path, target, relative=relative)
+        if not exact:
             return None
+        from_root = exact[-1]
         for ending in _endings(from_root):
             for path in exact:
                 found = self._as_path(source_path, self._by_path, path + ending, "path")
@@ -182,7 +189,7 @@ def match_keys(link: Link) -> tuple[str, ...]:
     """The keys that decide what `link` means, sorted.
 
     Its resolution changes only when a file with one of these among its `note_keys` comes, goes or
-    gets other aliases. A link into its own note and a link to a folder have none.
+    gets other aliases. A link into its own note has none, nor has one that ends with `/`.
     """
     if not link.target or _is_folder(link.target):
         return ()
@@ -192,13 +199,16 @@ def match_keys(link: Link) -> tuple[str, ...]:
         keys |= {name, name.removesuffix(_NOTE)}
         if _may_be_alias(link):
             keys.add(_ALIAS_KEY + _fold_alias(target))
+        if _may_be_folder(link):
+            keys.add(name + "/")
     return tuple(sorted(keys))
 
 
 def note_keys(path: str, aliases: Iterable[str]) -> tuple[str, ...]:
-    """The keys under which links can mean the note or attachment at `path`, sorted."""
-    name = fold_name(path.rpartition("/")[2]).removesuffix(_NOTE)
-    return tuple(sorted({name, *(_ALIAS_KEY + _fold_alias(alias) for alias in aliases)}))
+    """The keys under which links can mean the file at `path`, or a folder around it, sorted."""
+    *folders, name = fold_name(path).split("/")
+    keys = {name.removesuffix(_NOTE), *(folder + "/" for folder in folders)}
+    return tuple(sorted(keys.union(_ALIAS_KEY + _fold_alias(alias) for alias in aliases)))
 
 
 def fold_name(name: str) -> str:
@@ -241,6 +251,11 @@ def _may_be_alias(link: Link) -> bool:
     return link.kind not in ("image", "html")
 
 
+def _may_be_folder(link: Link) -> bool:
+    """A wikilink names a note, whether or not a folder has that name too."""
+    return link.kind not in ("wikilink", "embed")
+
+
 def _is_folder(target: str) -> bool:
     return target.endswith("/") or target.rpartition("/")[2] in (".", "..")
 
@@ -256,6 +271,19 @@ def _endings(name: str) -> tuple[str, str]:
     if folded.endswith(_NOTE) or (dot >= 0 and folded[dot:] in _ATTACHMENTS):
         return "", _NOTE
     return _NOTE, ""
+
+
+def _paths(source_path: str, target: str, *, relative: bool) -> list[str]:
+    """The exact paths that a target can mean, best first; the one from the root is the last."""
+    segments = [part for part in _spell(target).split("/") if part not in ("", ".")]
+    from_root = "/".join(part for part in segments if part != "..")
+    if not from_root:
+        return []
+    if relative and not target.startswith("/"):
+        beside = _join(_folder(source_path), segments)
+        if beside:
+            return [beside, from_root]
+    return [from_root]
 
 
 def _join(folder: str, segments: Sequence[str]) -> str | None:

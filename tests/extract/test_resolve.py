@@ -34,7 +34,24 @@ TARGETS = st.one_of(
     PATHS.map(lambda path: "../" + path),
     PATHS.map(lambda path: "/" + path),
     PATHS.map(lambda path: path.replace(" ", "%20").replace("#", "%23")),
-    st.sampled_from(("", "oil", "OIL", "K^b", "q.qqq", "K?a", "x/", "..", "Nowhere", "./", "//")),
+    st.sampled_from(
+        (
+            "",
+            "oil",
+            "OIL",
+            "K^b",
+            "q.qqq",
+            "K?a",
+            "x/",
+            "..",
+            "Nowhere",
+            "./",
+            "//",
+            "x",
+            "y/x",
+            "../y",
+        )
+    ),
 )
 KINDS: tuple[LinkKind, ...] = ("wikilink", "embed", "markdown", "image", "html")
 LINKS = st.builds(
@@ -90,7 +107,14 @@ def steps(source: str, path: str) -> int:
     return len(here) + len(there)
 
 
-@given(NOTES, PATHS, SOURCES)
+NAMESAKES = st.builds(under, st.sampled_from(FOLDERS), st.sampled_from(("K", "k", "p.png", "K.md")))
+
+
+@given(
+    st.dictionaries(NAMESAKES.map(lambda path: path + ".md"), st.just([]), max_size=9),
+    NAMESAKES,
+    SOURCES,
+)
 @settings(max_examples=600, deadline=None)
 def test_wikilinks_resolve_as_by_search(
     notes: dict[str, list[str]], target: str, source: str
@@ -134,8 +158,9 @@ def test_keys_of_links_and_files() -> None:
         "oil lamp.md",
     )
     assert match_keys(wikilink("")) == match_keys(wikilink("rooms/")) == ()
-    assert note_keys("x/Oil\u00a0Lamp.md", ["Light  A"]) == ("=light a", "oil lamp")
-    assert note_keys("x/Plan.PDF", ()) == ("plan.pdf",)
+    assert match_keys(Link(0, "html", "Oil", None, None, 0, 1, "body")) == ("oil", "oil/")
+    assert note_keys("X/y/Oil\u00a0Lamp.md", ["Light  A"]) == ("=light a", "oil lamp", "x/", "y/")
+    assert note_keys("Plan.PDF", ()) == ("plan.pdf",)
 
 
 def test_many_namesakes_give_a_bounded_list_of_candidates() -> None:
