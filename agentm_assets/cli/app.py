@@ -6,7 +6,7 @@ that `agentm recall` does not pay for what `agentm up` needs.
 
 import typer
 
-from agentm_assets.cli import config, index, init, recall, rules, status, up
+from agentm_assets.cli import config, demo, doctor, index, init, recall, rules, status, up
 
 app = typer.Typer(
     name="agentm",
@@ -19,6 +19,8 @@ app.command("init")(init.command)
 app.command("index")(index.command)
 app.command("recall")(recall.command)
 app.command("status")(status.command)
+app.command("doctor")(doctor.command)
+app.command("demo")(demo.command)
 app.command("up")(up.command)
 app.add_typer(config.app, name="config")
 app.add_typer(rules.app, name="rules")

@@ -38,6 +38,11 @@ def cache_dir(env: Mapping[str, str]) -> Path:
     return _base(env, "XDG_CACHE_HOME", ".cache") / "agentm"
 
 
+def data_dir(env: Mapping[str, str]) -> Path:
+    """The folder of what agentm makes for the operator unless another is named (the sample)."""
+    return _base(env, "XDG_DATA_HOME", ".local/share") / "agentm"
+
+
 def expand_home(env: Mapping[str, str], path: str) -> str:
     """`path` with a leading `~/` replaced by the home directory; `~name` is left as it is."""
     if path == "~" or path.startswith("~/"):

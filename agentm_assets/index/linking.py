@@ -7,6 +7,7 @@ killed pass leaves them standing and the next one settles them.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import duckdb
 
@@ -101,7 +102,7 @@ def settle(connection: duckdb.DuckDBPyConnection) -> tuple[str, ...]:
 
 
 def _link_index(
-    connection: duckdb.DuckDBPyConnection, affected: Sequence[tuple[object, ...]]
+    connection: duckdb.DuckDBPyConnection, affected: Sequence[tuple[Any, ...]]
 ) -> LinkIndex:
     """A link index over the notes and attachments that the affected links can mean."""
     keys = sorted({key for row in affected for key in match_keys(_link(_row(row)))})
@@ -122,7 +123,7 @@ def _link_index(
 def _resolve_slice(
     connection: duckdb.DuckDBPyConnection,
     index: LinkIndex,
-    affected: Sequence[tuple[object, ...]],
+    affected: Sequence[tuple[Any, ...]],
 ) -> set[str]:
     updates = []
     for values in affected:
@@ -145,8 +146,8 @@ def _resolve_slice(
     return {str(row[0]) for row in updates}
 
 
-def _row(values: Sequence[object]) -> LinkRow:
-    return LinkRow(*values[:-1], candidates=tuple(values[-1]))  # type: ignore[arg-type]
+def _row(values: tuple[Any, ...]) -> LinkRow:
+    return LinkRow(*values[:-1], tuple(values[-1]))
 
 
 def _link(row: LinkRow) -> Link:

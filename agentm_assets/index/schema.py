@@ -54,3 +54,41 @@ CREATE TABLE coverage (
 
 CONTENT_TABLES = ("notes", "chunks", "links", "entities", "aliases")
 """The tables that a rebuild must give back row for row."""
+
+COLUMN_MEANING: dict[str, str] = {
+    "path": "relative to the vault, exactly as on disk",
+    "content_hash": "sha256 of the file's bytes",
+    "size": "bytes",
+    "mtime_ns": "stamp of the file; narrows down what to hash, decides nothing",
+    "space": "memory, calendar, projects, desk, standards, personal or other",
+    "memory_class": "folder under Agent/memory",
+    "title": "frontmatter, else first heading, else file name",
+    "captured": "when it was captured: frontmatter, else the date in the file name",
+    "captured_origin": "where captured was read",
+    "rules_hash": "the rules under which the note was judged",
+    "fingerprint": "sha256 of the body with white space folded",
+    "generated": "a pass writes this page",
+    "chunk_id": "first 63 bits of sha256(path, ordinal)",
+    "ordinal": "position in the note, from 0",
+    "header_path": "headings from the top, joined with >",
+    "start_byte": "offset in the file",
+    "end_byte": "offset in the file; the next chunk starts here",
+    "overlap_start": "where the text begins that repeats from the chunk before",
+    "embed_text": "title, names, heading path and text: what the embedder reads",
+    "embed_hash": "sha256 of embed_text: vectors are found by it",
+    "target": "as written, decoded",
+    "anchor": "heading or ^block in the target",
+    "resolved_path": "the note or file it leads to; empty while there is none",
+    "how": "path, suffix, name, alias, self or attachment",
+    "candidates": "the other notes it could mean",
+    "key": "URI of the entity, such as issue:owner/repo#12",
+    "surface": "first spelling in the note",
+    "mentions": "how often the note names it",
+    "alias_key": "folded for comparison",
+    "origin": "own: written by the operator; derived: extracted",
+    "population": "everything the stage works on",
+    "done": "current",
+    "stale": "done under older rules or another model",
+    "waiting": "never done",
+}
+"""Shown beside the columns in the Dagster UI."""

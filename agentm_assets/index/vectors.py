@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -278,12 +279,12 @@ def _load(folder: Path, state: VectorState) -> list[_Loaded]:
 
 def _array(
     folder: Path, segment: Segment, part: str, shape: tuple[int | None, ...], dtype: type
-) -> NDArray[np.generic]:
+) -> NDArray[Any]:
     path = folder / f"{segment.name}.{part}.npy"
     try:
         # Only the matrices are worth mapping; a map of an empty file is refused.
         mapped = part == "vectors" and bool(segment.rows)
-        array: NDArray[np.generic] = np.load(path, mmap_mode="r" if mapped else None)
+        array: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None)
     except FileNotFoundError:
         raise
     except (OSError, ValueError, EOFError) as error:

@@ -93,29 +93,30 @@ def _git_state(root: Path) -> str:
     return "no repository: automated writes can't be committed or reverted (cure: git init there)"
 
 
+def commit_all(root: Path, subject: str) -> str:
+    """Commit whatever the folder holds, as agentm. Returns "committed" or what git said."""
+    return _run_git(root, ["add", "-A"], _commit(subject)) or "committed"
+
+
 def _create_repository(root: Path, paths: list[str]) -> str:
     if shutil.which("git") is None:
         return "git is not installed: install it, then run git init in the vault"
-    steps = (
-        ["init", "-q", "-b", "main"],
-        ["add", "--", *paths],
-        [
-            "-c",
-            "user.name=agentm-init",
-            "-c",
-            "user.email=agentm-init@localhost",
-            "-c",
-            "commit.gpgsign=false",
-            "commit",
-            "-q",
-            "-m",
-            "Start the vault\n\nAgentm-Pass: init",
-        ],
-    )
+    steps = (["init", "-q", "-b", "main"], ["add", "--", *paths], _commit("Start the vault"))
+    return _run_git(root, *steps) or "created"
+
+
+def _commit(subject: str) -> list[str]:
+    identity = ("user.name=agentm-init", "user.email=agentm-init@localhost", "commit.gpgsign=false")
+    options = [part for setting in identity for part in ("-c", setting)]
+    return [*options, "commit", "-q", "-m", f"{subject}\n\nAgentm-Pass: init"]
+
+
+def _run_git(root: Path, *steps: list[str]) -> str | None:
+    """Run git commands in turn; what the first failure said, None when all went well."""
     for step in steps:
         done = subprocess.run(
             ["git", "-C", str(root), *step], capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
-            return f"git {step[0]} failed: {done.stderr.strip() or done.returncode}"
-    return "created"
+            return f"git failed: {done.stderr.strip() or done.returncode}"
+    return None

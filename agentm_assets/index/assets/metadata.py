@@ -9,6 +9,7 @@ from dagster import MetadataValue
 from agentm_assets.contract.findings import Finding
 from agentm_assets.index.publish import Published
 from agentm_assets.index.reconcile import ReconcileReport
+from agentm_assets.index.schema import COLUMN_MEANING
 
 SHOWN_ROWS = 50
 """Longest table in a page's metadata; the count beside it is always complete."""
@@ -145,4 +146,9 @@ def column_schema(connection: duckdb.DuckDBPyConnection, name: str) -> dg.TableS
         "ORDER BY ordinal_position",
         [name],
     ).fetchall()
-    return dg.TableSchema([dg.TableColumn(column, kind) for column, kind in rows])
+    return dg.TableSchema(
+        [
+            dg.TableColumn(column, kind, description=COLUMN_MEANING.get(column))
+            for column, kind in rows
+        ]
+    )

@@ -5,6 +5,7 @@ vectors are computed and the serving files published.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 
 import dagster as dg
 from dagster import AssetSpec, MaterializeResult, MetadataValue
@@ -38,6 +39,11 @@ POOL = "index"
 CODE_VERSION = "1"
 """Raise it by hand when the code gives other results for the same vault. Never holds a rules hash:
 that would need a reload of the code location."""
+
+FRESH = dg.FreshnessPolicy.time_window(
+    fail_window=timedelta(hours=26), warn_window=timedelta(hours=3)
+)
+"""The hourly reconcile materialises everything: three hours without it means that it hangs."""
 
 TABLES: Mapping[str, str] = {
     "notes": "notes",
@@ -75,6 +81,7 @@ def _spec(name: str, deps: Sequence[str], kinds: set[str], description: str) -> 
         owners=OWNERS,
         kinds=kinds,
         code_version=CODE_VERSION,
+        freshness_policy=FRESH,
     )
 
 
@@ -151,6 +158,7 @@ def index_tables(
     owners=OWNERS,
     kinds={"onnx"},
     code_version=CODE_VERSION,
+    freshness_policy=FRESH,
     description="A vector for every distinct text of a chunk, found again by the text's hash.",
     check_specs=[
         dg.AssetCheckSpec(
@@ -212,6 +220,7 @@ def embeddings(
     owners=OWNERS,
     kinds={"tantivy"},
     code_version=CODE_VERSION,
+    freshness_policy=FRESH,
     pool=POOL,
     description="The lexical serving file: BM25 over title, names, heading path and body.",
 )
@@ -231,6 +240,7 @@ def lexical_index(workspace: WorkspaceResource) -> MaterializeResult[None]:
     owners=OWNERS,
     kinds={"numpy"},
     code_version=CODE_VERSION,
+    freshness_policy=FRESH,
     pool=POOL,
     description="The vector serving files: a base matrix, small deltas, tombstones.",
 )
@@ -259,6 +269,7 @@ def vector_index(
     owners=OWNERS,
     kinds={"duckdb"},
     code_version=CODE_VERSION,
+    freshness_policy=FRESH,
     pool=POOL,
     description="How much of the vault is filed and embedded, how much is stale, what waits.",
     check_specs=[

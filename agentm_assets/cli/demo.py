@@ -1,0 +1,76 @@
+"""`agentm demo`: the bundled sample vault, indexed by Dagster and asked from fresh processes."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agentm_assets.cli.output import BAD_INPUT, RED_STATE, failures_reported, printable
+
+
+def command(
+    path: Annotated[
+        Path | None, typer.Argument(help="Where to put the sample vault; it must not exist.")
+    ] = None,
+) -> None:
+    """Make the sample vault, index it, and answer questions asked in other words."""
+    from agentm_assets.config.directories import data_dir
+    from agentm_assets.contract.rules import default_rules_text
+    from agentm_assets.demo import demo_questions, sample_vault
+    from agentm_assets.storage.initialise import InitError, commit_all, initialise
+
+    root = (path or data_dir(os.environ) / "demo-vault").absolute()
+    with failures_reported({InitError: BAD_INPUT}):
+        if not root.exists():
+            initialise(root, default_rules_text())
+            shutil.copytree(sample_vault(), root, dirs_exist_ok=True)
+            commit_all(root, "Add the sample notes")
+        elif path is not None:
+            raise InitError(f"{root} exists. Name a folder that does not.")
+    typer.echo(f"sample vault: {printable(str(root))}")
+    if _agentm("index", "--vault", str(root)).returncode != 0:
+        raise typer.Exit(RED_STATE)
+    right = 0
+    questions = demo_questions()
+    for question in questions:
+        # Each question is asked by a process of its own: nothing is remembered but the files.
+        done = _agentm(
+            "recall", question.question, "-k", "3", "--json", "--vault", str(root), capture=True
+        )
+        if done.returncode != 0:
+            typer.echo(done.stderr, err=True)
+            raise typer.Exit(RED_STATE)
+        answer = json.loads(done.stdout)
+        hits = [hit["path"] for hit in answer["hits"]]
+        expected = set(question.expected)
+        found = bool(expected & set(hits)) if expected else answer["verdict"] == "none"
+        right += found
+        typer.echo(f"\n{'✓' if found else '✗'} {printable(question.question)}")
+        if answer["verdict"] == "none":
+            typer.echo("  the vault does not hold the answer")
+        else:
+            best = next(
+                (hit for hit in answer["hits"] if hit["path"] in expected), answer["hits"][0]
+            )
+            typer.echo(printable(f"  {best['path']}"))
+            typer.echo(printable(f"  {' '.join(best['snippet'].split())[:160]}"))
+    typer.echo(f"\n{right} of {len(questions)} answered as expected")
+    typer.echo(
+        f"look at it: agentm up --vault {printable(str(root))}, then open the address it prints"
+    )
+    if right < len(questions):
+        raise typer.Exit(RED_STATE)
+
+
+def _agentm(*arguments: str, capture: bool = False) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "agentm_assets.cli.entry", *arguments],
+        capture_output=capture,
+        text=True,
+        check=False,
+    )

@@ -1,0 +1,191 @@
+"""What `agentm doctor` looks at. Every look is turned into a result; none changes anything."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from agentm_assets.config.errors import ConfigError
+from agentm_assets.config.settings import Settings
+from agentm_assets.contract.rules import RulesError, load_rules
+from agentm_assets.index.facts_reader import FactsReader
+from agentm_assets.index.lexical import LexicalReader
+from agentm_assets.index.serving import ServingUnreadable
+from agentm_assets.index.vectors import VectorReader
+from agentm_assets.models.export import models_folder, source_model_id
+from agentm_assets.models.manifest import ModelFolderUnusable, load_manifest
+from agentm_assets.models.weights import ModelUnavailable, WeightsRefused, locate
+from agentm_assets.storage.vault import Vault, VaultError
+
+LOW_DISK_BYTES = 512 * 1024 * 1024
+
+Outcome = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One thing looked at. `cure` is None when nothing need be done."""
+
+    name: str
+    outcome: Outcome
+    message: str
+    cure: str | None = None
+
+
+def diagnose(
+    env: Mapping[str, str], *, vault: str | None = None, profile: str | None = None
+) -> tuple[Diagnosis, ...]:
+    """Look at everything. Without a usable configuration only that is reported."""
+    try:
+        settings = Settings.load(env, vault=vault, profile=profile)
+    except ConfigError as error:
+        return (Diagnosis("config", "fail", str(error)),)
+    location = settings.location
+    looks: tuple[Callable[[], Diagnosis], ...] = (
+        lambda: Diagnosis("config", "ok", f"vault {location.root} (from {location.source})"),
+        lambda: _vault(location.root),
+        lambda: _git(location.root),
+        lambda: _rules(location.root, env),
+        lambda: _disk(location.state_dir),
+        lambda: _model(settings),
+        lambda: _facts(location.facts_file),
+        lambda: _lexical(location.lexical_dir),
+        lambda: _vectors(location.vectors_dir, settings),
+        lambda: _dagster(location.dagster_home),
+    )
+    return tuple(look() for look in looks)
+
+
+def _vault(root: Path) -> Diagnosis:
+    try:
+        scan = Vault(root).scan()
+    except VaultError as error:
+        return Diagnosis("vault", "fail", str(error))
+    message = f"{len(scan.notes):,} notes, {len(scan.attachments):,} other files"
+    if scan.findings:
+        return Diagnosis(
+            "vault",
+            "warn",
+            f"{message}, {len(scan.findings):,} passed over",
+            "agentm status --findings lists them with their cures",
+        )
+    return Diagnosis("vault", "ok", message)
+
+
+def _git(root: Path) -> Diagnosis:
+    if shutil.which("git") is None:
+        return Diagnosis(
+            "git", "warn", "git is not installed", "install it: history and undo rest on it"
+        )
+    done = subprocess.run(
+        ["git", "-C", str(root), "rev-parse", "--is-inside-work-tree"],
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        return Diagnosis(
+            "git",
+            "warn",
+            "the vault is no git repository: automated writes could not be reverted",
+            "run git init in the vault, and commit what is there",
+        )
+    return Diagnosis("git", "ok", "the vault is a git repository")
+
+
+def _rules(root: Path, env: Mapping[str, str]) -> Diagnosis:
+    try:
+        rules = load_rules(root, env)
+    except RulesError as error:
+        return Diagnosis(
+            "rules",
+            "fail",
+            f"the storage rules can't be used, so nothing is filed:\n{error}",
+            "mend the lines named above; it takes effect at once",
+        )
+    return Diagnosis("rules", "ok", f"{rules.path} ({rules.source}), hash {rules.rules_hash}")
+
+
+def _disk(state_dir: Path) -> Diagnosis:
+    folder = state_dir
+    while not folder.exists():
+        folder = folder.parent
+    if not os.access(folder, os.W_OK):
+        return Diagnosis(
+            "state",
+            "fail",
+            f"{folder} can't be written",
+            "mend its permissions, or set XDG_STATE_HOME",
+        )
+    free = shutil.disk_usage(folder).free
+    if free < LOW_DISK_BYTES:
+        return Diagnosis(
+            "state",
+            "warn",
+            f"only {free // 2**20:,} MiB are free for the index",
+            "free some space: an index takes about as much as the vault itself",
+        )
+    return Diagnosis("state", "ok", f"{state_dir} ({free // 2**30:,} GiB free)")
+
+
+def _model(settings: Settings) -> Diagnosis:
+    try:
+        source = locate(settings.embedder_model)
+    except (ModelUnavailable, WeightsRefused) as error:
+        return Diagnosis(
+            "model", "fail", str(error), "recall goes on by words alone until this is mended"
+        )
+    folder = models_folder(settings.cache_dir) / source_model_id(source)
+    try:
+        load_manifest(folder)
+    except ModelFolderUnusable as error:
+        return Diagnosis("model", "warn", str(error), "agentm index exports the model")
+    return Diagnosis("model", "ok", folder.name)
+
+
+def _facts(file: Path) -> Diagnosis:
+    try:
+        with FactsReader.open(file) as facts:
+            counts = facts.counts
+    except ServingUnreadable as error:
+        return Diagnosis("facts", "fail", str(error), "agentm index")
+    return Diagnosis("facts", "ok", f"{counts.notes:,} notes, {counts.chunks:,} chunks")
+
+
+def _lexical(folder: Path) -> Diagnosis:
+    try:
+        count = LexicalReader.open(folder).count
+    except ServingUnreadable as error:
+        return Diagnosis("lexical", "fail", str(error), "agentm index")
+    return Diagnosis("lexical", "ok", f"{count:,} chunks")
+
+
+def _vectors(folder: Path, settings: Settings) -> Diagnosis:
+    try:
+        reader = VectorReader.open(folder)
+    except ServingUnreadable as error:
+        return Diagnosis(
+            "vectors", "warn", str(error), "agentm index; until then recall goes by words alone"
+        )
+    try:
+        wanted = source_model_id(locate(settings.embedder_model))
+    except (ModelUnavailable, WeightsRefused):
+        wanted = reader.model_id
+    if reader.model_id != wanted:
+        return Diagnosis(
+            "vectors",
+            "warn",
+            f"they are of the model {reader.model_id}, configured is {wanted}",
+            "agentm index embeds the vault with the configured model",
+        )
+    return Diagnosis("vectors", "ok", f"{reader.count:,} vectors")
+
+
+def _dagster(home: Path) -> Diagnosis:
+    if not (home / "dagster.yaml").exists():
+        return Diagnosis(
+            "dagster", "warn", f"{home} is not set up yet", "agentm index, or agentm up"
+        )
+    return Diagnosis("dagster", "ok", str(home))
