@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentm_assets.models.embedder import Embedder
+from agentm_assets.models.embedder import Embedder, _heads
 from agentm_assets.models.manifest import MODEL_FILE, ModelFolderUnusable
 
 
@@ -145,6 +145,14 @@ def test_the_window_of_a_long_text_is_what_the_whole_text_has(
     text = "".join(piece * times for piece, times in parts)
     whole = embedder._tokenizer.encode(text).ids
     assert embedder._token_ids(text)[0].tolist() == whole
+
+
+def test_a_word_at_the_edge_of_the_part_that_is_read_is_not_cut(embedder: Embedder):
+    head = len(next(_heads("x" * 1_000_000, embedder.max_tokens)))
+    words = "a " * (embedder.max_tokens - 3)
+    text = words + " " * (head - len(words) - 4) + "internationally known " * 1000
+    assert text[:head].endswith(" inte")
+    assert embedder._token_ids(text)[0].tolist() == embedder._tokenizer.encode(text).ids
 
 
 def test_words_behind_a_megabyte_of_blanks_are_read(embedder: Embedder):
