@@ -101,7 +101,7 @@ def test_no_chunk_only_when_nothing_shows(text: str) -> None:
 def test_token_map_agrees_with_itself(text: str) -> None:
     tokens = TokenMap(text)
     total = tokens.count(0, len(text))
-    starts = tokens.starts(0, len(text))
+    starts = sorted(set(tokens.starts(0, len(text))))
     plain = len(re.findall(r"[A-Za-z]{1,4}|[0-9]{1,2}|[^\sA-Za-z0-9]", text))
     assert total == plain + len(re.findall("[가-힣]", text))
     assert len(starts) == plain
@@ -109,7 +109,7 @@ def test_token_map_agrees_with_itself(text: str) -> None:
         place = tokens.start_of(0, count)
         assert tokens.count(0, place) <= count < tokens.count(0, place + 1)
     for count in range(1, 5):
-        before = tokens.starts_before(len(text), count, 0)
+        before = sorted(set(tokens.starts_before(len(text), count, 0)))
         assert before == starts[len(starts) - len(before) :]
         assert tokens.count(before[0], len(text)) <= count if before else True
 
