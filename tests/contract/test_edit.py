@@ -4,7 +4,7 @@
 import pytest
 import yaml
 
-from agentm_assets.contract.edit import EditRefused, remove_key, set_key
+from agentm_assets.contract.edit import EditRefused, _check_rest, remove_key, set_key
 from agentm_assets.contract.frontmatter import read_frontmatter
 
 Value = str | bool | int | float | list[str]
@@ -209,8 +209,9 @@ def test_nothing_is_removed_from_a_block_that_cannot_be_read(data: bytes) -> Non
 
 @pytest.mark.parametrize("value", ["a\0b", "a\ud800b", ["x", "\0"]])
 def test_what_no_reader_gives_back_is_not_written(value: str | list[str]) -> None:
-    with pytest.raises(EditRefused):
-        set_key(b"---\na: b\n---\n", "a", value)
+    for data in (b"---\na: b\n---\n", b""):
+        with pytest.raises(EditRefused, match="NUL"):
+            set_key(data, "a", value)
 
 
 @pytest.mark.parametrize("key", ["", " a", "a ", "a\nb: c", "a\0", "a\u2028b", "a\x85b"])
@@ -346,3 +347,23 @@ def test_the_order_of_a_memorys_properties() -> None:
         "probe",
         "mine",
     ]
+
+
+@pytest.mark.parametrize(
+    ("edited", "reason"),
+    [
+        (b"---\na: new\nb: c\n---\nbody!", "body"),
+        (b"---\na: new\nb: d\n---\nbody", "another property"),
+        (b"---\na: new\nb: 'c'\n---\nbody", "another property"),
+        (b"---\na: new\n---\nbody", "other properties"),
+        (b"---\na: new\nb: c\nd: e\n---\nbody", "other properties"),
+        (b"---\na: new\na: new\nb: c\n---\nbody", "could not be read"),
+        (b"---\na: new\nb: c: d\n---\nbody", "could not be read"),
+        (b"---\na: new\nb: c\nbody", "could not be read"),
+    ],
+)
+def test_the_last_check_refuses_whatever_else_would_change(edited: bytes, reason: str) -> None:
+    data = b"---\na: old\nb: c\n---\nbody"
+    _check_rest(data, read_frontmatter(data), data, read_frontmatter(data), "a")
+    with pytest.raises(EditRefused, match=reason):
+        _check_rest(data, read_frontmatter(data), edited, read_frontmatter(edited), "a")

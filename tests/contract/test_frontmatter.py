@@ -66,6 +66,7 @@ def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         (b"---\nwhen: {{date}}\n---\nx", "unreadable", b"x"),
         (b"---\n{{properties}}\n---\nx", "unreadable", b"x"),
         (b"---\nk:\n\t- x\n---\nx", "unreadable", b"x"),
+        (b"---\ntags: [#a]\n---\nx", "unreadable", b"x"),
         (b"---\na: Tides: a study\n---\nx", "unreadable", b"x"),
         (b"---\na: b\n--- \x0b\nc: d\n---\nx", "unreadable", b"x"),
         # text between two rules is no block of properties, and none of it is lost

@@ -24,7 +24,7 @@ def _seconds(data: bytes) -> float:
         lambda n: "---\n" + "".join(f"k{i}: é\n" for i in range(n // 40)) + "---\n",
         lambda n: "---\nk:\n" + "- é\n" * (n // 20) + "---\n",
         lambda n: "---\nk: [" + "é, " * (n // 20) + "x]\n---\n",
-        lambda n: "---\nk: &w é\nl: [" + "*w , é, " * (n // 60) + "x]\n---\n",
+        lambda n: "---\nk: &w é\nl: [" + "*w , é, " * (n // 10) + "x]\n---\n",
         lambda n: "---\nk: &w é\n" + "".join(f"k{i}: *w\n" for i in range(n // 60)) + "---\n",
         lambda n: "---\nk:\n- &w x\n- *w\n" + "# c\n" * n + "---\n",
         lambda n: "---\nk: x" + " " * n + "\nl: y\n---\n",
@@ -37,7 +37,8 @@ def _seconds(data: bytes) -> float:
 def test_reading_is_linear(shape: Callable[[int], str]) -> None:
     n = 40_000
     small, large = (_seconds(shape(size).encode()) for size in (n, 4 * n))
-    assert large < 8 * max(small, 0.004)
+    # A machine under load is slow for both; what grows with the square takes seconds here.
+    assert large < 8 * max(small, 0.05)
 
 
 def _edit_seconds(data: bytes, key: str, value: str | list[str]) -> float:
@@ -62,11 +63,11 @@ def _edit_seconds(data: bytes, key: str, value: str | list[str]) -> float:
     ],
 )
 def test_editing_is_linear(shape: Callable[[int], str], key: str, added: list[str]) -> None:
-    n = 1_500
+    n = 3_000
     seconds = []
     for size in (n, 4 * n):
         # A list is turned round, so that every item moves.
         old = [f"é{i}" for i in range(size)]
         value: str | list[str] = [*added, *reversed(old)] if added else "other"
         seconds.append(_edit_seconds(shape(size).encode(), key, value))
-    assert seconds[1] < 8 * max(seconds[0], 0.004)
+    assert seconds[1] < 8 * max(seconds[0], 0.05)
