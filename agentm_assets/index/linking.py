@@ -146,8 +146,8 @@ def _resolve_slice(
     return {str(row[0]) for row in updates}
 
 
-def _row(values: tuple[Any, ...]) -> LinkRow:
-    return LinkRow(*values[:-1], tuple(values[-1]))
+def _row(values: Any) -> LinkRow:
+    return LinkRow(*(*values[:-1], tuple(values[-1])))
 
 
 def _link(row: LinkRow) -> Link:

@@ -159,7 +159,7 @@ def load_notes(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> l
     """The rows of these notes, in path order; paths without a note are left out."""
     wanted = [list(paths)]
 
-    def rows(columns: str, table: str, order: str) -> list[tuple[Any, ...]]:
+    def rows(columns: str, table: str, order: str) -> list[Any]:
         return connection.execute(
             f"SELECT {columns} FROM {table} WHERE path IN (SELECT unnest(?::VARCHAR[])) "
             f"ORDER BY {order}",
@@ -171,7 +171,7 @@ def load_notes(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> l
         chunks[row[1]].append(ChunkRow(*row))
     links: dict[str, list[LinkRow]] = defaultdict(list)
     for row in rows("*", "links", "path, ordinal"):
-        links[row[0]].append(LinkRow(*row[:-1], tuple(row[-1])))
+        links[row[0]].append(LinkRow(*(*row[:-1], tuple(row[-1]))))
     entities: dict[str, list[EntityRow]] = defaultdict(list)
     for path, key, kind, surface, detail, count, start, confidence in rows(
         "*", "entities", "path, key"
@@ -188,7 +188,7 @@ def load_notes(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> l
     result = []
     for row in rows("*", "notes", "path"):
         path = row[0]
-        note = NoteRow(*row[:15], tuple(row[15]), *row[16:20], bool(row[20]))
+        note = NoteRow(*(*row[:15], tuple(row[15]), *row[16:]))
         result.append(
             IndexedNote(
                 note,
