@@ -32,7 +32,6 @@ _SENTENCE = re.compile(  # "12." starts an item
 )
 _ROW = re.compile(r"(?:\r\n?|\n)(?=[ \t>]*(?:[-*+|]|\d{1,9}[.)])[ \t])")
 _LINE = re.compile(r"(?:\r\n?|\n)(?=[^\r\n])")
-_BLOCK_ID_MARGIN = 80  # blanks before a block id that go with it
 _BLOCK_ID = re.compile(r"\^[A-Za-z0-9-]+[ \t]*(?=[\r\n]|\Z)")
 _BROKEN_SEQUENCE = re.compile(r"[\udcc0-\udcff][\udc80-\udcbf]*\Z")
 
@@ -266,8 +265,7 @@ def _without_block_ids(text: str, start: int, end: int, regions: Sequence[Region
     pieces: list[str] = []
     at = start
     for mark in _BLOCK_ID.finditer(text, start, end):
-        near = max(at, mark.start() - _BLOCK_ID_MARGIN)
-        stop = near + len(text[near : mark.start()].rstrip(" \t"))
+        stop = at + len(text[at : mark.start()].rstrip(" \t"))
         apart = stop < mark.start() or stop == 0 or text[stop - 1] in "\r\n"
         if apart and region_at(regions, mark.start()) is None:
             pieces.append(text[at:stop])

@@ -66,7 +66,7 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "flags": lambda n: "\U0001f1e6" * n,
     "invalid bytes": lambda n: "\udc80" * n,
     "Hangul": lambda n: "\uac00" * n,
-    "carets": lambda n: "x^a\n" * n,
+    "carets": lambda n: "x^a\n" * 4 * n,
     "block ids": lambda n: " ^a" * n,
 }  # fmt: skip
 

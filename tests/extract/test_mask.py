@@ -61,6 +61,7 @@ def regions(text: str) -> list[tuple[str, str]]:
         ("%%\n```\n%%\n```\n%%", [("comment", "%%\n```\n%%\n```\n%%")]),
         ("> %%\n> a\n>\n> b\n> %%", [("comment", "%%\n> a\n>\n> b\n> %%")]),
         ("a%%20b c%%2Fd", []),
+        ("%%a x://b%%20c d%% e", [("comment", "%%a x://b%%20c d%%")]),
         ("5%% to 9%%", []),
         ("[[a %% b]] %%c%%", [("comment", "%%c%%")]),
         ("$$\na\n\nb\n$$\nc", [("math", "$$\na\n\nb\n$$")]),
