@@ -123,7 +123,10 @@ class BlockText:
 
     def safe(self, value: str) -> str:
         """A parsed value, or a piece of the source, as text that may be stored and shown."""
-        return safe_text(value.translate(self.restore) if self.restore else value)
+        if self.restore:
+            return safe_text(value.translate(self.restore))
+        # Such a source holds no NUL and no invalid byte; the escape "\0" still gives a NUL.
+        return value.replace("\0", "\ufffd") if "\0" in value else value
 
 
 def safe_text(text: str) -> str:
