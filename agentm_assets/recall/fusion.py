@@ -12,8 +12,8 @@ from dataclasses import dataclass
 class Weights:
     """How much each arm counts. Chosen on tuning data only; see docs/performance.md."""
 
-    lexical: float = 0.6
-    dense: float = 0.4
+    lexical: float = 0.5
+    dense: float = 0.5
 
 
 WEIGHTS = Weights()
@@ -25,11 +25,17 @@ GUARD_RANK = 3
 """A strong lexical first hit is never placed below this."""
 
 
-def normalise(scores: Mapping[str, float]) -> dict[str, float]:
-    """Scores of one arm mapped to 0..1: the best is 1, the worst 0, equal ones are all 1."""
+def normalise(scores: Mapping[str, float], *, complete: bool) -> dict[str, float]:
+    """Scores of one arm mapped to 0..1: the best is 1, equal ones are all 1.
+
+    The worst is 0 when the arm was cut off: those behind the cut count 0 as well. A `complete` arm
+    holds all there is, so that its worst is not worthless by that alone: it is set against 0.
+    """
     if not scores:
         return {}
     low, high = min(scores.values()), max(scores.values())
+    if complete:
+        low = min(0.0, low)
     if high <= low:
         return dict.fromkeys(scores, 1.0)
     return {key: (score - low) / (high - low) for key, score in scores.items()}

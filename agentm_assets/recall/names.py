@@ -7,12 +7,15 @@ from math import sqrt
 
 from agentm_assets.index.build import name_key
 from agentm_assets.index.facts_reader import FactsReader
+from agentm_assets.index.lexical_terms import STOP_WORDS
 
 ENTITY_BONUS = 1.0
 """A note that mentions the very thing that was named goes before all that do not, when few do."""
 
-ALIAS_BONUS = 0.15
-"""A name is weaker evidence than a reference: words of a question form names by chance."""
+OWN_NAME_BONUS = 0.4
+DERIVED_NAME_BONUS = 0.1
+"""A name is weaker evidence than a reference, since words of a question form names by chance, and
+one that was extracted is weaker than one that was given."""
 
 _MOST_WORDS = 64
 _LONGEST_NAME = 6  # words
@@ -51,16 +54,21 @@ def names_unknown_thing(keys: Sequence[str], found: Mapping[str, Named]) -> bool
 
 
 def notes_called(question: str, facts: FactsReader) -> dict[str, Named]:
-    """The notes that the question calls by a name of two words or more."""
+    """The notes that the question calls by a name: a given one, or an extracted one of two words
+    or more."""
     words = [word.strip(_EDGE_MARKS) for word in _WORD.findall(question)[:_MOST_WORDS]]
     keys = {
         name_key(" ".join(words[at : at + size]))
-        for size in range(2, _LONGEST_NAME + 1)
+        for size in range(1, _LONGEST_NAME + 1)
         for at in range(len(words) - size + 1)
     }
     found: dict[str, Named] = {}
-    for names in facts.aliases(sorted(keys)).values():
-        paths = {name.path for name in names}
-        if len(paths) <= _MOST_NOTES:
-            found |= dict.fromkeys(paths, Named(ALIAS_BONUS, None))
+    for key, names in facts.aliases(sorted(keys - STOP_WORDS)).items():
+        if len({name.path for name in names}) > _MOST_NOTES:
+            continue
+        for name in names:
+            if name.origin == "own":
+                found[name.path] = Named(OWN_NAME_BONUS, None)
+            elif " " in key:
+                found.setdefault(name.path, Named(DERIVED_NAME_BONUS, None))
     return found

@@ -1,14 +1,14 @@
 """The candidates of a question: notes from every arm, without those that may not be shown."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from agentm_assets.contract.excludes import is_excluded
 from agentm_assets.extract.entities import entities_in_question
 from agentm_assets.index.facts_reader import ChunkFacts, FactsReader, NoteFacts
 from agentm_assets.recall.arms import OVER_FETCH, OVER_FETCH_BOUNDED, ArmHit, best_chunks
 from agentm_assets.recall.decay import Faded, faded, last_touch
-from agentm_assets.recall.excludes import compile_excludes
 from agentm_assets.recall.names import (
     Named,
     names_unknown_thing,
@@ -36,11 +36,16 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Candidates by path, and what each arm found of them (its own scores, best chunks)."""
+    """Candidates by path, and what each arm found of them (its own scores, best chunks).
+
+    An arm is complete when it was not cut off at its limit.
+    """
 
     candidates: Mapping[str, Candidate]
     lexical: Mapping[str, ArmHit]
     dense: Mapping[str, ArmHit]
+    lexical_complete: bool
+    dense_complete: bool
     named: Mapping[str, Named]
     names_unknown_thing: bool
     hybrid: bool
@@ -69,6 +74,8 @@ def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
         candidates=candidates,
         lexical=_of(candidates, best_chunks(lexical, chunks)),
         dense=_of(candidates, best_chunks(dense, chunks)),
+        lexical_complete=len(lexical) < limit,
+        dense_complete=len(dense) < limit,
         named={path: each for path, each in named.items() if path in candidates},
         names_unknown_thing=names_unknown_thing(entities, mentioning),
         hybrid=sources.vectors is not None,
@@ -120,12 +127,11 @@ def _eligible(
     options: RecallOptions,
     sources: Sources,
 ) -> dict[str, Candidate]:
-    hides: Callable[[str], bool] = compile_excludes(sources.rules.excludes)
     today, zone = options.now.date(), options.now.tzinfo
     drop_archived = sources.rules.decay.enabled and not asked.wants_archive
     found: dict[str, Candidate] = {}
     for path, (chunk, note) in rows.items():
-        if hides(path) or not _fits(note, options):
+        if is_excluded(path, sources.rules.excludes) or not _fits(note, options):
             continue
         day = None if note.captured is None else captured_day(note.captured, zone)
         if asked.bounds is not None and (day is None or day not in asked.bounds):

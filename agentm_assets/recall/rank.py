@@ -38,8 +38,8 @@ def rank(pool: Pool, asked: Asked, context: PenaltyContext) -> list[Ranked]:
         path: _with_time(penalty_of(each.note, each.fading, context), each, asked, time_factor)
         for path, each in pool.candidates.items()
     }
-    lexical = _lowered(pool.lexical, penalties)
-    dense = _lowered(pool.dense, penalties)
+    lexical = _lowered(pool.lexical, penalties, complete=pool.lexical_complete)
+    dense = _lowered(pool.dense, penalties, complete=pool.dense_complete)
     bonus = {path: named.bonus * penalties[path].factor for path, named in pool.named.items()}
     bonus |= _dated_bonus(pool, bonus)
     order = keep_first_lexical(
@@ -75,8 +75,10 @@ def _with_time(penalty: Penalty, candidate: Candidate, asked: Asked, factor: flo
     return Penalty(penalty.factor * factor, (*penalty.names, "time:outside"))
 
 
-def _lowered(hits: Mapping[str, ArmHit], penalties: Mapping[str, Penalty]) -> dict[str, float]:
-    normal = normalise({path: hit.score for path, hit in hits.items()})
+def _lowered(
+    hits: Mapping[str, ArmHit], penalties: Mapping[str, Penalty], *, complete: bool
+) -> dict[str, float]:
+    normal = normalise({path: hit.score for path, hit in hits.items()}, complete=complete)
     return {path: lowered(score, penalties[path].factor) for path, score in normal.items()}
 
 

@@ -13,7 +13,11 @@ Analyse = Callable[[str], Sequence[str]]
 # A run of word characters, with the joints that identifiers, versions and paths have.
 _WORD = re.compile(r"\w+(?:[.\-/:@#+']\w+)*")
 _PART = re.compile(r"\w+")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+# The scripts whose words the lexical index cuts into pairs of characters.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002ffff]"
+)
 _BLANKS = re.compile(r"\s+")
 ELLIPSIS = "…"
 

@@ -18,9 +18,11 @@ SCORES = st.dictionaries(
 UNIT = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(0.0, 1.0), max_size=8)
 
 
-@given(scores=SCORES)
-def test_normalised_scores_keep_the_order_and_lie_between_0_and_1(scores: dict[str, float]) -> None:
-    normal = normalise(scores)
+@given(scores=SCORES, complete=st.booleans())
+def test_normalised_scores_keep_the_order_and_lie_between_0_and_1(
+    scores: dict[str, float], complete: bool
+) -> None:
+    normal = normalise(scores, complete=complete)
     assert normal.keys() == scores.keys()
     assert all(0.0 <= score <= 1.0 for score in normal.values())
     for one in scores:
@@ -30,8 +32,15 @@ def test_normalised_scores_keep_the_order_and_lie_between_0_and_1(scores: dict[s
 
 
 def test_equal_scores_are_all_the_best() -> None:
-    assert normalise({"a": 3.0, "b": 3.0}) == {"a": 1.0, "b": 1.0}
-    assert normalise({}) == {}
+    assert normalise({"a": 3.0, "b": 3.0}, complete=False) == {"a": 1.0, "b": 1.0}
+    assert normalise({"a": 0.0}, complete=True) == {"a": 1.0}
+    assert normalise({}, complete=True) == {}
+
+
+def test_the_worst_of_a_complete_arm_is_not_worthless() -> None:
+    assert normalise({"a": 4.0, "b": 3.0}, complete=False) == {"a": 1.0, "b": 0.0}
+    assert normalise({"a": 4.0, "b": 3.0}, complete=True) == {"a": 1.0, "b": 0.75}
+    assert normalise({"a": 1.0, "b": -1.0}, complete=True) == {"a": 1.0, "b": 0.0}
 
 
 def test_arms_are_weighed_and_an_absent_arm_is_left_out() -> None:
