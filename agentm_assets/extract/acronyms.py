@@ -23,7 +23,8 @@ _CLAUSE_END = re.compile(r"[,;:.](?=\s)|\s[-–—]\s")
 _WORD = re.compile(r"[^\W_][\w'’.]*|&")
 _BETWEEN_WORDS = re.compile(r"[\s,/-]{0,4}")
 _LINK_TARGET = re.compile(r"\]\([^()\s]{0,500}\)")
-_MARKUP = re.compile(r"[*\[\]\"“”„«»`]|(?<!\w)_|_(?!\w)")
+_EMPHASIS = re.compile(r"(?<!\w)_|_(?!\w)")
+_MARKS = str.maketrans("", "", '*[]"“”„«»`')
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -36,7 +37,7 @@ def find_acronyms(text: str) -> list[tuple[str, str]]:
     """
     if "(" not in text:
         return []
-    prose = _MARKUP.sub("", _LINK_TARGET.sub("]", text))
+    prose = _EMPHASIS.sub("", _LINK_TARGET.sub("]", text).translate(_MARKS))
     found: list[tuple[int, str, str]] = []
     for match in _AFTER_TERM.finditer(prose):
         acronym = _checked(match[1])

@@ -27,6 +27,7 @@ from agentm_assets.extract.entity_grammar import (
     OWNER,
     REPO,
     RIGHT,
+    plain,
     reads_as_repository,
     strip_git_suffix,
 )
@@ -77,7 +78,7 @@ def entities_in_question(question: str, context: EntityContext) -> tuple[str, ..
     """
     found = _find(question, context, 0, ask=True)
     taken = [(each.start, each.end) for each in found]
-    for match in _ASKED_REPOSITORY.finditer(question):
+    for match in _ASKED_REPOSITORY.finditer(plain(question)):
         owner, repo = match[1], strip_git_suffix(match[2].rstrip("."))
         inside = any(start <= match.start() < end for start, end in taken)
         if not inside and reads_as_repository(owner, repo):
@@ -108,7 +109,7 @@ def key_of(asked: str, context: EntityContext) -> str | None:
 def _find(masked: str, context: EntityContext, guess_from: int, *, ask: bool) -> list[Found]:
     links = find_link_spans(masked)
     found, url_spans = find_urls(masked, context)
-    bare = blank_spans(masked, sorted((*links.targets, *url_spans)), _BLANKED)
+    bare = plain(blank_spans(masked, sorted((*links.targets, *url_spans)), _BLANKED))
     scoped = find_scoped(bare)
     found.extend(scoped)
     scoped_ends = {each.end for each in scoped if each.kind == "issue"}

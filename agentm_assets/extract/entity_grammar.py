@@ -8,20 +8,10 @@ import re
 
 from agentm_assets.extract.word_lists import FOLDERS, PAIR_WORDS
 
-# Scripts that put no blank between words: a reference may touch them on either side.
-UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-UNSPACED += r"\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-# Opening or separating punctuation outside ASCII, so that 「o/r#1」 and “o/r#1” are seen.
-_OPENING = r"\u2010-\u2015\u2018-\u201e\u00ab\u2039\u3001\u3002\u3008-\u3011\u3014-\u301b"
-_OPENING += r"\uff08\uff0c\uff1a\uff1b\uff3b"
-
-BOUNDARY = rf"\s(\[{{<\"'`,;:*|{_OPENING}{UNSPACED}"
+BOUNDARY = r"\s(\[{<\"'`,;:*|"
 """For a character class: a reference starts behind one of these or at the start of the text."""
 
-WORD = rf"(?:(?![{UNSPACED}])\w)"
-"""One word character of a script that separates its words."""
-
-RIGHT = rf"(?!{WORD})(?!\.\d)"
+RIGHT = r"(?!\w)(?!\.\d)"
 """A reference does not run on as a word, nor as a version number."""
 
 NUMBER = r"[1-9][0-9]{0,9}"
@@ -31,6 +21,14 @@ REPO = r"[A-Za-z0-9._-]{1,100}"
 _OWNER = re.compile(OWNER)
 _OWNER_BEFORE = re.compile(rf"(?<![^{BOUNDARY}]){OWNER}\Z")
 _BOUNDARY = re.compile(rf"[{BOUNDARY}]")
+
+# Scripts that put no blank between words: a reference may touch them on either side.
+_UNSPACED = (
+    *((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3040, 0x30FF), (0x3400, 0x4DBF)),
+    *((0x4E00, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF)),
+)
+_OPENING = frozenset("\u2010\u2011\u2012\u2013\u2014\u2015‘‚“„«‹、。〈《「『【〔〖〘〚（，：；［")
+_LETTER, _SYMBOL = "ª", "\x7f"  # a letter that no reference holds, and neither letter nor blank
 _REPO = re.compile(REPO)
 
 _HASH = re.compile(r"[0-9a-fA-F]{7,40}")
@@ -139,3 +137,34 @@ def owner_before(bare: str, slash: int) -> str | None:
     """The account that ends at the slash of `owner/repo`, None where none stands alone there."""
     match = _OWNER_BEFORE.search(bare, max(0, slash - _LONGEST_OWNER), slash)
     return match[0] if match else None
+
+
+class _PlainTable(dict[int, str]):
+    """ASCII as it is, every other character by what it means beside a reference."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        if code < 128:
+            plain = char
+        elif (
+            char.isspace()
+            or char in _OPENING
+            or any(first <= code <= last for first, last in _UNSPACED)
+        ):
+            plain = " "
+        else:
+            plain = _LETTER if char.isalnum() else _SYMBOL
+        self[code] = plain
+        return plain
+
+
+_PLAIN = _PlainTable()
+
+
+def plain(text: str) -> str:
+    """`text` for matching: what is not ASCII becomes a blank, a letter or a symbol; same length.
+
+    References are ASCII, only their neighbours are not. Patterns with the ranges of all scripts in
+    them take 100 ms to compile, which a capture has not.
+    """
+    return text if text.isascii() else text.translate(_PLAIN)

@@ -4,12 +4,12 @@ import re
 
 from agentm_assets.extract.entity_cues import before
 from agentm_assets.extract.entity_found import Found
-from agentm_assets.extract.entity_grammar import BOUNDARY, UNSPACED, is_owner
+from agentm_assets.extract.entity_grammar import BOUNDARY, is_owner
 from agentm_assets.extract.word_lists import NOT_LOGINS, PACKAGE_SCOPES
 
 _MENTION = re.compile(
     rf"@(?<![^{BOUNDARY}]@)([A-Za-z0-9][A-Za-z0-9-]{{0,38}})(?:/([a-z0-9][a-z0-9-]{{0,99}}))?"
-    rf"(?![/@#({{-])(?!(?![{UNSPACED}])\w)(?!\.\w)"
+    rf"(?![/@#({{-])(?!\w)(?!\.\w)"
 )
 _INSTALLS = frozenset(
     {"add", "bun", "i", "import", "install", "module", "npm", "npx", "package", "packages", "pnpm"}

@@ -80,6 +80,7 @@ def test_mixed_lines(text: str, context: EntityContext, expected: dict[str, int]
         "[fixed acme/kettle#12](notes.md)",
         "![[plan|acme/kettle#12]]",
         "acme/kettle#12\r\nnext",
+        "see\u00a0acme/kettle#12\u00a0now",
     ],
 )
 def test_scoped_issue(text: str) -> None:
@@ -136,6 +137,10 @@ def test_owner_and_repository_shapes(text: str, key: str) -> None:
         "acme/kettle#L10",
         "acme/kettle#readme",
         "x.acme/kettle#12",
+        "éacme/kettle#12",
+        "acme/kettle#12é",
+        "»acme/kettle#12",
+        "acmé/kettle#12",
         "x=acme/kettle#12",
         "~acme/kettle#12",
         "@acme/kettle#12",
