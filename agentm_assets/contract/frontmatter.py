@@ -218,7 +218,7 @@ def _read_field(
             kind = "null"
         else:
             kind, content = "scalar", text.safe(value.value)
-        if plain and source[end] in " \t" and _CUT.match(source, end):
+        if plain and source.startswith((" ", "\t"), end) and _CUT.match(source, end):
             flaws.append(Flaw("cut-by-comment", value.end_mark.line + 2))
     elif isinstance(value, yaml.SequenceNode):
         kind = "list"
