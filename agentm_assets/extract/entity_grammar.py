@@ -6,7 +6,7 @@ Shared by the bare forms and the URLs. The shapes of owners, repositories and ha
 
 import re
 
-from agentm_assets.extract.word_lists import FOLDERS, PAIR_WORDS
+from agentm_assets.extract.word_lists import FOLDERS, PAGE_ENDS, PAIR_WORDS
 
 BOUNDARY = r"\s(\[{<\"'`,;:*|"
 """For a character class: a reference starts behind one of these or at the start of the text."""
@@ -37,32 +37,6 @@ _HEX_WORDS = frozenset({"acceded", "deedeed", "defaced", "effaced", "fabaceae"})
 _DATE_LIKE = re.compile(r"(?:19|20)\d{6}(?:\d{4}|\d{6})?")
 
 _PAIRS = frozenset({"i/o", "n/a", "w/o", "a/c", "b/w", "m/s", "g/l", "mg/l"})
-_PAGE_SUFFIXES = [
-    ".adoc",
-    ".csv",
-    ".doc",
-    ".docx",
-    ".htm",
-    ".html",
-    ".jpeg",
-    ".jpg",
-    ".json",
-    ".markdown",
-    ".md",
-    ".mdx",
-    ".org",
-    ".pdf",
-    ".png",
-    ".rst",
-    ".svg",
-    ".toml",
-    ".txt",
-    ".xml",
-    ".yaml",
-    ".yml",
-]
-
-
 _LONGEST_OWNER = 39
 
 
@@ -101,7 +75,7 @@ def reads_as_repository(owner: str, repo: str) -> bool:
         and first not in PAIR_WORDS
         and f"{first}/{second}" not in _PAIRS
         and not (first.isdigit() and second.isdigit())
-        and not second.endswith(tuple(_PAGE_SUFFIXES))
+        and not ("." in second and second.rpartition(".")[2] in PAGE_ENDS)
     )
 
 

@@ -24,6 +24,13 @@ PAIR_WORDS = _words("""
 """First halves of `a/b` that are one word of a pair: `and/or`, `client/server`."""
 
 
+PAGE_ENDS = _words("""
+    adoc csv doc docx htm html jpeg jpg json markdown md mdx org pdf png rst svg
+    toml txt xml yaml yml
+""")
+"""Endings of second halves of `a/b` that make it a file."""
+
+
 SITE_PAGES = _words("""
     about accelerator account advisories apps articles assets blog business careers changelog
     codesearch codespaces collections contact copilot customer-stories dashboard discussions edu

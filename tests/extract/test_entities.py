@@ -94,6 +94,8 @@ def test_scoped_issue(text: str) -> None:
         ("old-/kettle#3", "issue:old-/kettle#3"),
         ("ann_acme/kettle#3", "issue:ann_acme/kettle#3"),
         ("o/.github#3", "issue:o/.github#3"),
+        ("o/json#3", "issue:o/json#3"),
+        ("o/next.js#3", "issue:o/next.js#3"),
         ("x" * 39 + "/r#3", "issue:" + "x" * 39 + "/r#3"),
         ("o/" + "r" * 100 + "#3", "issue:o/" + "r" * 100 + "#3"),
     ],
