@@ -47,7 +47,7 @@ def command(
             raise typer.Exit(RED_STATE)
         answer = json.loads(done.stdout)
         hits = [hit["path"] for hit in answer["hits"]]
-        expected = set(question.expected)
+        expected = set(question.expected_note_paths)
         found = bool(expected & set(hits)) if expected else answer["verdict"] == "none"
         right += found
         typer.echo(f"\n{'✓' if found else '✗'} {printable(question.question)}")

@@ -213,9 +213,7 @@ def test_batches_are_capped_once_there_is_an_index(vault: Path, sensor: Sensor) 
 
 def test_while_a_run_is_under_way_nothing_is_asked_for(vault: Path, sensor: Sensor) -> None:
     (vault / "a.md").write_text("x")
-    create_run_for_test(
-        sensor.instance, job_name=EAGER_JOB, status=DagsterRunStatus.STARTED, run_id="r1"
-    )
+    create_run_for_test(sensor.instance, job_name=EAGER_JOB, status=DagsterRunStatus.STARTED)
     time = Time()
     result = sensor.tick(time)
     assert requests(result) == []
