@@ -1,62 +1,54 @@
 """The vector serving files: an immutable base, small deltas, tombstones, one manifest.
 
-A saved note writes one delta of some kilobytes, never the matrix. Files are written first and then
-named by `manifest.json`, which is replaced by rename; readers map what the manifest names. A later
-segment's row for an id overrides an earlier one, and an id that a segment buries is gone from all
-segments before it.
+A saved note writes one delta of some kilobytes, never the matrix; readers map what the manifest
+names and keep it whatever is published meanwhile. A later segment's row for an id overrides an
+earlier one, and an id that a segment buries is gone from all segments before it. Search is exact.
 """
 
-import json
-import os
-import secrets
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agentm_assets.index.serving import ServingUnreadable
+from agentm_assets.index.vector_files import (
+    FORMAT,
+    Ids,
+    Rows,
+    Segment,
+    Vectors,
+    VectorState,
+    read_manifest,
+    read_segment,
+    remove_unnamed,
+    write_manifest,
+    write_segment,
+)
 
-FORMAT = 1
 MAX_DELTAS = 16
-"""More deltas than this are folded into the base: each costs a reader one small matrix."""
+"""With more deltas than this the newest are folded into one: each costs a reader three files."""
 
-MAX_DEAD_SHARE = 0.2
-"""Rows of the base that are buried or overridden before it is written anew."""
+MAX_SPENT_SHARE = 0.2
+MIN_SPENT = 1_000
+"""Rows that deltas add, override or bury, as a share of the base and at least, before everything
+is folded into a new base."""
 
 BLOCK_ROWS = 65_536
-"""Rows multiplied at once: bounds what a query takes beside the mapped files (some 256 KiB)."""
+"""Rows multiplied or written at once: bounds what is taken beside the mapped files."""
 
-Vectors = NDArray[np.float32]
-Ids = NDArray[np.int64]
+# Far above what float32 loses in a product of unit vectors, far below any difference that matters.
+_ROUNDING = 1e-5
 
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """One pair of files, `NAME.ids.npy` and `NAME.vectors.npy`, and the dead in `NAME.dead.npy`."""
-
-    name: str
-    rows: int
-    dead: int
-
-
-@dataclass(frozen=True, slots=True)
-class VectorState:
-    """What the folder holds, as its manifest says. `segments[0]` is the base."""
-
-    format: int
-    index_id: str
-    model_id: str
-    dim: int
-    rev: int
-    segments: tuple[Segment, ...]
+_REOPENINGS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class VectorsPublished:
+    """What one publishing wrote. `compacted`: everything was folded into a new base."""
+
     bytes_written: int
     compacted: bool
 
@@ -86,240 +78,304 @@ class VectorPublisher:
     ) -> VectorsPublished:
         """Add or replace rows and bury ids; `full` starts from nothing.
 
-        Raises ValueError for vectors that are not finite or not of unit length, and for rows that
-        do not fit the ids or the published dimension. Raises ServingUnreadable when what is
-        published can't be continued: publish in full.
+        An id that is both replaced and buried is replaced. Publishing the same again changes
+        nothing that a reader finds. Raises ValueError for vectors that are not finite or not of
+        unit length, and for rows that do not fit the ids or the published dimension. Raises
+        ServingUnreadable when what is published can't be continued: publish in full.
         """
-        ids, vectors = upserts
-        _check(ids, vectors)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        ids, vectors = _checked(*upserts)
         if full:
-            segment, written = self._write_segment("base", ids, vectors, dead_ids[:0])
+            self.folder.mkdir(parents=True, exist_ok=True)
             dim = vectors.shape[1] if len(ids) else 0
+            segment, written = self._write("base", ids, vectors, dim, dead_ids[:0])
             state = VectorState(FORMAT, index_id, model_id, dim, rev, (segment,))
-        else:
-            before = _read_manifest(self.folder)
-            if (before.index_id, before.model_id) != (index_id, model_id):
-                raise ServingUnreadable("the vectors belong to another index or model")
-            dim = before.dim or (vectors.shape[1] if len(ids) else 0)
-            if len(ids) and vectors.shape[1] != dim:
-                raise ValueError(f"vectors of {vectors.shape[1]} numbers do not go beside {dim}")
-            segment, written = self._write_segment("delta", ids, vectors, dead_ids)
-            state = replace(before, rev=rev, dim=dim, segments=(*before.segments, segment))
-        written += self._write_manifest(state)
-        compacted = self._worn(state) and self.compact()
-        if not compacted:
-            self._remove_unnamed(state)
-        return VectorsPublished(written, compacted)
+            return self._commit(state, written, compacted=False)
+        published = VectorReader.open(self.folder)
+        before = published.state
+        if (before.index_id, before.model_id) != (index_id, model_id):
+            raise ServingUnreadable("the vectors belong to another index or model")
+        dim = before.dim or (vectors.shape[1] if len(ids) else 0)
+        if len(ids) and vectors.shape[1] != dim:
+            raise ValueError(f"vectors of {vectors.shape[1]} numbers do not go beside {dim}")
+        if not before.dim and len(ids):
+            # The empty base is of no dimension yet: this is the first base.
+            segment, written = self._write("base", ids, vectors, dim, dead_ids[:0])
+            state = VectorState(FORMAT, index_id, model_id, dim, rev, (segment,))
+            return self._commit(state, written, compacted=False)
+        dead = np.setdiff1d(published.known(dead_ids), ids)
+        if not len(ids) and not len(dead):
+            return self._commit(replace(before, rev=rev), 0, compacted=False)
+        segment, written = self._write("delta", ids, vectors, dim, dead)
+        state = replace(before, rev=rev, segments=(*before.segments, segment))
+        if _spent(state) > max(MAX_SPENT_SHARE * state.segments[0].rows, MIN_SPENT):
+            folded, more = self._fold(state, 0)
+            return self._commit(folded, written + more, compacted=True)
+        if len(state.segments) > MAX_DELTAS + 1:
+            state, more = self._fold(state, _first_to_fold(state.segments))
+            written += more
+        return self._commit(state, written, compacted=False)
 
     def compact(self) -> bool:
         """Fold all segments into a new base. False when there is nothing to fold.
 
         Raises ServingUnreadable when nothing is published.
         """
-        state = _read_manifest(self.folder)
+        state = VectorReader.open(self.folder).state
         if len(state.segments) == 1:
             return False
-        reader = VectorReader.open(self.folder)
-        ids, vectors = reader.rows()
-        segment, _ = self._write_segment("base", ids, vectors, ids[:0])
-        folded = replace(state, segments=(segment,))
-        self._write_manifest(folded)
-        self._remove_unnamed(folded)
+        folded, written = self._fold(state, 0)
+        self._commit(folded, written, compacted=True)
         return True
 
-    def _worn(self, state: VectorState) -> bool:
-        base, deltas = state.segments[0], state.segments[1:]
-        spent = sum(segment.rows + segment.dead for segment in deltas)
-        return len(deltas) > MAX_DELTAS or spent > max(MAX_DEAD_SHARE * base.rows, 1_000)
-
-    def _write_segment(
-        self, kind: str, ids: Ids, vectors: Vectors, dead: Ids
+    def _write(
+        self, kind: str, ids: Ids, vectors: Vectors, dim: int, dead: Ids
     ) -> tuple[Segment, int]:
-        name = f"{kind}-{secrets.token_hex(8)}"
-        written = 0
-        for part, array in (("ids", ids), ("vectors", vectors), ("dead", dead)):
-            path = self.folder / f"{name}.{part}.npy"
-            with path.open("xb") as file:
-                np.save(file, array)
-                file.flush()
-                os.fsync(file.fileno())
-            written += path.stat().st_size
-        return Segment(name, len(ids), len(dead)), written
+        return write_segment(self.folder, kind, ids, [vectors.reshape(len(ids), dim)], dim, dead)
 
-    def _write_manifest(self, state: VectorState) -> int:
-        temporary = self.folder / f"manifest.json.{os.getpid()}.tmp"
-        with temporary.open("w", encoding="utf-8") as file:
-            json.dump(asdict(state), file)
-            file.flush()
-            os.fsync(file.fileno())
-        size = temporary.stat().st_size
-        temporary.replace(self.folder / "manifest.json")
-        return size
+    def _fold(self, state: VectorState, first: int) -> tuple[VectorState, int]:
+        """Write the segments from `first` on as one. Returns the new state and bytes written."""
+        folded = state.segments[first:]
+        live = _load(self.folder, folded, state.dim)
+        buried = np.unique(np.concatenate([segment.dead for segment in live])) if first else _NO_IDS
+        ids, blocks = _merged(live)
+        segment, written = write_segment(
+            self.folder,
+            "delta" if first else "base",
+            ids,
+            blocks,
+            state.dim,
+            np.setdiff1d(buried, ids),
+        )
+        return replace(state, segments=(*state.segments[:first], segment)), written
 
-    def _remove_unnamed(self, state: VectorState) -> None:
-        """Files that no manifest names: folded segments, and what a killed publisher left."""
-        named = {segment.name for segment in state.segments}
-        for path in self.folder.iterdir():
-            if path.name != "manifest.json" and path.name.split(".")[0] not in named:
-                path.unlink(missing_ok=True)
+    def _commit(self, state: VectorState, written: int, *, compacted: bool) -> VectorsPublished:
+        written += write_manifest(self.folder, state)
+        remove_unnamed(self.folder, state)
+        return VectorsPublished(written, compacted)
+
+
+_NO_IDS: Ids = np.empty(0, dtype=np.int64)
+
+
+def _spent(state: VectorState) -> int:
+    return sum(segment.rows + segment.dead for segment in state.segments[1:])
+
+
+def _first_to_fold(segments: Sequence[Segment]) -> int:
+    """Where the newest deltas that should become one begin.
+
+    From the newest back, each delta joins that is at most twice what has joined so far. Deltas
+    thus grow like powers of two and a row is written again only log(n) times: 1,000 saved notes of
+    five chunks write 40 KB each, where folding all deltas each time would write 500 KB.
+    """
+    first = len(segments) - 1
+    joined = segments[first].rows + segments[first].dead
+    while first > 1 and segments[first - 1].rows + segments[first - 1].dead <= 2 * joined:
+        first -= 1
+        joined += segments[first].rows + segments[first].dead
+    return min(first, len(segments) - 2)
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _Live:
+    """A segment and which of its rows count: None for all."""
+
     ids: Ids
     vectors: Vectors
-    alive: NDArray[np.bool_] | None  # None: all rows
+    dead: Ids
+    alive: NDArray[np.bool_] | None
+
+    @property
+    def count(self) -> int:
+        return len(self.ids) if self.alive is None else int(np.count_nonzero(self.alive))
+
+    def live(self) -> Rows:
+        """Rows that count."""
+        return np.arange(len(self.ids)) if self.alive is None else np.flatnonzero(self.alive)
+
+    def among(self, wanted: Ids) -> Rows:
+        """Rows that count and whose id is in `wanted`, which is ascending."""
+        at = np.searchsorted(self.ids, wanted)
+        inside = at < len(self.ids)
+        rows: Rows = at[inside][self.ids[at[inside]] == wanted[inside]]
+        return rows if self.alive is None else rows[self.alive[rows]]
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    state: VectorState
+    segments: tuple[_Live, ...]
 
 
 class VectorReader:
-    """A view of the published vectors. It keeps its files however often others are published."""
+    """A view of the published vectors. Safe to share between threads."""
 
-    def __init__(self, folder: Path, state: VectorState, segments: Sequence[_Loaded]) -> None:
+    def __init__(self, folder: Path, view: _View) -> None:
         self.folder = folder
-        self.state = state
-        self._segments = segments
+        self._view = view
 
     @classmethod
     def open(cls, folder: Path) -> "VectorReader":
         """Raises ServingUnreadable when it is missing, damaged or of another format."""
-        for _ in range(20):
-            state = _read_manifest(folder)
-            try:
-                return cls(folder, state, _load(folder, state))
-            except FileNotFoundError as error:
-                # A publisher that compacts has just replaced manifest and files.
-                if _read_manifest(folder) == state:
-                    raise ServingUnreadable(
-                        f"the vectors in {folder} lack a file ({Path(error.filename).name})"
-                    ) from error
-                time.sleep(0.005)
-        raise ServingUnreadable(f"the vectors in {folder} are replaced too fast to be read")
+        return cls(folder, _open_view(folder))
+
+    @property
+    def state(self) -> VectorState:
+        return self._view.state
 
     @property
     def model_id(self) -> str:
-        return self.state.model_id
+        return self._view.state.model_id
 
     @property
     def index_id(self) -> str:
-        return self.state.index_id
+        return self._view.state.index_id
 
     @property
     def rev(self) -> int:
-        return self.state.rev
+        return self._view.state.rev
 
     @property
     def count(self) -> int:
         """Vectors that a search sees."""
-        return sum(
-            len(s.ids) if s.alive is None else int(np.count_nonzero(s.alive))
-            for s in self._segments
-        )
+        return sum(segment.count for segment in self._view.segments)
 
-    def refresh(self) -> None:
-        """See what was published since. Raises ServingUnreadable."""
-        if _read_manifest(self.folder) != self.state:
-            fresh = VectorReader.open(self.folder)
-            self.state, self._segments = fresh.state, fresh._segments
+    def refresh(self) -> bool:
+        """See what was published since; False when nothing was. Raises ServingUnreadable, and
+        keeps what it has then."""
+        if read_manifest(self.folder) == self._view.state:
+            return False
+        self._view = _open_view(self.folder)
+        return True
 
-    def search(self, vector: Vectors, k: int) -> list[tuple[int, float]]:
-        """(id, cosine) of the k nearest rows, nearest first, equal ones by id. Exact."""
-        if k < 1 or not self.state.dim:
+    def known(self, ids: Ids) -> Ids:
+        """Those of `ids` that a search sees, ascending."""
+        wanted = np.unique(ids)
+        found = [segment.ids[segment.among(wanted)] for segment in self._view.segments]
+        return np.unique(np.concatenate([_NO_IDS, *found]))
+
+    def search(
+        self, vector: Vectors, k: int, allowed: Ids | None = None
+    ) -> list[tuple[int, float]]:
+        """(id, cosine) of the `k` nearest rows, nearest first, equal ones by id. Exact.
+
+        `allowed`: only these ids are looked at. The result does not depend on how the rows are
+        spread over segments. Raises ValueError for a vector of another dimension, or one that is
+        zero or not finite; ServingUnreadable when the mapped numbers are damaged.
+        """
+        view = self._view
+        if k < 1 or not view.state.dim:
             return []
-        if vector.shape != (self.state.dim,):
-            raise ValueError(f"the question has {vector.shape} numbers, not {self.state.dim}")
+        if vector.shape != (view.state.dim,):
+            raise ValueError(
+                f"the question's vector has shape {vector.shape}, not {(view.state.dim,)}"
+            )
+        exact = vector.astype(np.float64)
+        length = float(np.sqrt((exact * exact).sum()))
+        if not np.isfinite(length) or length == 0.0:
+            raise ValueError("the question's vector is zero or not finite")
+        exact /= length
+        wanted = None if allowed is None else np.unique(allowed)
         ids: list[Ids] = []
-        scores: list[Vectors] = []
-        for segment in self._segments:
-            found = np.empty(len(segment.ids), dtype=np.float32)
-            for at in range(0, len(found), BLOCK_ROWS):
-                np.dot(
-                    segment.vectors[at : at + BLOCK_ROWS], vector, out=found[at : at + BLOCK_ROWS]
-                )
-            if segment.alive is not None:
-                found[~segment.alive] = -2.0  # below every cosine
-            best = np.argpartition(found, -k)[-k:] if len(found) > k else np.arange(len(found))
-            # All rows that tie with the last one count, else the cut would depend on their order.
-            if len(found) > k:
-                best = np.flatnonzero(found >= found[best].min())
-            best = best[found[best] > -1.5]
-            ids.append(segment.ids[best])
-            scores.append(found[best])
+        scores: list[NDArray[np.float64]] = []
+        for segment in view.segments:
+            near = _nearest(segment, exact.astype(np.float32), k, wanted)
+            ids.append(segment.ids[near])
+            scores.append(_cosines(segment.vectors, near, exact))
         every_id, every_score = np.concatenate(ids), np.concatenate(scores)
         order = np.lexsort((every_id, -every_score))[:k]
         return [(int(every_id[i]), float(every_score[i])) for i in order]
 
-    def rows(self) -> tuple[Ids, Vectors]:
-        """All rows that a search sees, by id."""
-        ids = np.concatenate([_alive_ids(s) for s in self._segments])
-        parts = [s.vectors if s.alive is None else s.vectors[s.alive] for s in self._segments]
-        vectors = np.concatenate([p.reshape(len(p), self.state.dim) for p in parts])
-        order = np.argsort(ids)
-        return ids[order], vectors[order]
+
+def _nearest(segment: _Live, vector: Vectors, k: int, wanted: Ids | None) -> Rows:
+    """Rows that can be among the `k` nearest: those, and all that float32 can't tell from them."""
+    rows = segment.live() if wanted is None else segment.among(wanted)
+    # Many rows: multiply the mapped matrix as it lies and then pick. Few: pick first.
+    few = 4 * len(rows) < len(segment.ids)
+    scores = np.empty(len(rows) if few else len(segment.ids), np.float32)
+    for at in range(0, len(scores), BLOCK_ROWS):
+        part = slice(at, at + BLOCK_ROWS)
+        block = segment.vectors[rows[part]] if few else segment.vectors[part]
+        np.dot(block, vector, out=scores[part])
+    if not np.isfinite(scores).all():
+        raise ServingUnreadable("the vectors hold numbers that are not finite: they are damaged")
+    if not few and len(rows) < len(scores):
+        scores = scores[rows]
+    if len(scores) <= k:
+        return rows
+    least = np.partition(scores, -k)[-k] - _ROUNDING
+    nearest: Rows = rows[scores >= least]
+    return nearest
 
 
-def _alive_ids(segment: _Loaded) -> Ids:
-    return segment.ids if segment.alive is None else segment.ids[segment.alive]
+def _cosines(vectors: Vectors, rows: Rows, exact: NDArray[np.float64]) -> NDArray[np.float64]:
+    """In float64, row by row: the same numbers wherever in a matrix the row stands."""
+    scores = np.empty(len(rows), np.float64)
+    for at in range(0, len(rows), 4_096):
+        part = slice(at, at + 4_096)
+        scores[part] = (vectors[rows[part]].astype(np.float64) * exact).sum(axis=1)
+    return scores
 
 
-def _load(folder: Path, state: VectorState) -> list[_Loaded]:
-    """Map the segments, newest first, leaving out in each what later ones override or bury."""
-    loaded: list[_Loaded] = []
-    hidden = np.empty(0, dtype=np.int64)
-    for segment in reversed(state.segments):
-        ids = _array(folder, segment, "ids", (segment.rows,), np.int64)
-        dead = _array(folder, segment, "dead", (segment.dead,), np.int64)
-        width = state.dim if segment.rows else None
-        vectors = _array(folder, segment, "vectors", (segment.rows, width), np.float32)
-        alive = ~np.isin(ids, hidden) if len(hidden) and len(ids) else None
-        loaded.append(_Loaded(ids, vectors, alive))
-        hidden = np.concatenate((hidden, dead, ids)) if segment is not state.segments[0] else hidden
+def _open_view(folder: Path) -> _View:
+    for _ in range(_REOPENINGS):
+        state = read_manifest(folder)
+        try:
+            return _View(state, tuple(_load(folder, state.segments, state.dim)))
+        except FileNotFoundError as error:
+            # A publisher that folds has just replaced the manifest, and then removed files.
+            if read_manifest(folder) == state:
+                raise ServingUnreadable(
+                    f"the vectors in {folder} lack a file ({Path(error.filename).name})"
+                ) from error
+            time.sleep(0.005)
+    raise ServingUnreadable(f"the vectors in {folder} are replaced too fast to be read")
+
+
+def _load(folder: Path, segments: Sequence[Segment], dim: int) -> list[_Live]:
+    """Map segments, leaving out in each what later ones override or bury."""
+    loaded: list[_Live] = []
+    hidden = _NO_IDS
+    for segment in reversed(segments):
+        arrays = read_segment(folder, segment, dim)
+        alive = ~np.isin(arrays.ids, hidden) if len(hidden) and len(arrays.ids) else None
+        loaded.append(_Live(arrays.ids, arrays.vectors, arrays.dead, alive))
+        hidden = np.concatenate((hidden, arrays.dead, arrays.ids))
     return loaded[::-1]
 
 
-def _array(
-    folder: Path, segment: Segment, part: str, shape: tuple[int | None, ...], dtype: type
-) -> NDArray[Any]:
-    path = folder / f"{segment.name}.{part}.npy"
-    try:
-        # Only the matrices are worth mapping; a map of an empty file is refused.
-        mapped = part == "vectors" and bool(segment.rows)
-        array: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None)
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError, EOFError) as error:
-        raise ServingUnreadable(f"{path} can't be read: {error}") from error
-    fits = len(array.shape) == len(shape) and all(
-        want is None or have == want for have, want in zip(array.shape, shape, strict=True)
-    )
-    if array.dtype != dtype or not fits:
-        raise ServingUnreadable(f"{path} does not hold what the manifest says")
-    return array
+def _merged(segments: Sequence[_Live]) -> tuple[Ids, Iterator[Vectors]]:
+    """All rows that count, by id: the ids, and the vectors block by block."""
+    rows = [segment.live() for segment in segments]
+    ids = np.concatenate([s.ids[r] for s, r in zip(segments, rows, strict=True)])
+    source = np.repeat(np.arange(len(segments)), [len(r) for r in rows])
+    row = np.concatenate(rows)
+    order = np.argsort(ids)
+
+    def blocks() -> Iterator[Vectors]:
+        for at in range(0, len(order), BLOCK_ROWS):
+            here = order[at : at + BLOCK_ROWS]
+            block = np.empty((len(here), segments[0].vectors.shape[1]), np.float32)
+            for i, segment in enumerate(segments):
+                mine = source[here] == i
+                block[mine] = segment.vectors[row[here][mine]]
+            yield block
+
+    return ids[order], blocks()
 
 
-def _check(ids: Ids, vectors: Vectors) -> None:
+def _checked(ids: Ids, vectors: Vectors) -> tuple[Ids, Vectors]:
+    """The rows in the order of their ids. Raises ValueError."""
     if len(ids) != len(vectors):
         raise ValueError(f"{len(ids)} ids came with {len(vectors)} vectors")
     if len(np.unique(ids)) != len(ids):
         raise ValueError("an id came twice")
+    if len(ids) and vectors.ndim != 2:
+        raise ValueError(f"vectors of shape {vectors.shape} are no matrix")
     if len(ids):
         lengths = np.linalg.norm(vectors, axis=1)
+        # Written so that a length that is not a number is refused as well.
         if not np.all(np.abs(lengths - 1.0) < 1e-3):
             raise ValueError("a vector is not finite or not of unit length")
-
-
-def _read_manifest(folder: Path) -> VectorState:
-    path = folder / "manifest.json"
-    try:
-        content = json.loads(path.read_bytes())
-        if content["format"] != FORMAT:
-            raise ServingUnreadable(
-                f"the vectors in {folder} have format {content['format']}, this agentm reads "
-                f"{FORMAT}"
-            )
-        content["segments"] = tuple(Segment(**segment) for segment in content["segments"])
-        return VectorState(**content)
-    except FileNotFoundError as error:
-        raise ServingUnreadable(f"there are no vectors at {folder}") from error
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ServingUnreadable(f"{path} can't be read: {type(error).__name__}") from error
+    order = np.argsort(ids)
+    return ids[order].astype(np.int64), vectors[order].astype(np.float32)
