@@ -10,15 +10,16 @@ from pathlib import PurePosixPath
 from agentm_assets.contract import properties
 from agentm_assets.contract.findings import Finding
 from agentm_assets.contract.frontmatter import Frontmatter, read_frontmatter
+from agentm_assets.contract.lines import line_starts
 from agentm_assets.contract.note import validate_note
 from agentm_assets.contract.rules import LoadedRules
 from agentm_assets.contract.spaces import is_generated, space_of
-from agentm_assets.extract.aliases import derive_aliases
+from agentm_assets.extract.aliases import code_spans_of, derive_aliases
 from agentm_assets.extract.chunks import split_chunks
 from agentm_assets.extract.entities import extract_entities
 from agentm_assets.extract.entity_context import EntityContext, repo_of_property
 from agentm_assets.extract.links import extract_links
-from agentm_assets.extract.mask import ALL, Region, blank, find_regions
+from agentm_assets.extract.mask import ALL, blank, find_regions
 from agentm_assets.extract.model import Alias, Chunk, Link
 from agentm_assets.index.rows import (
     AliasRow,
@@ -62,10 +63,10 @@ def build_note(
         title,
         body,
         masked[body_start:],
-        _code_spans(body, regions),
+        code_spans_of(body, regions),
         properties.aliases(frontmatter),
     )
-    links = extract_links(data, frontmatter.body_start, _link_values(frontmatter))
+    links = extract_links(data, frontmatter.body_start, _link_values(frontmatter, data))
     context = _entity_context(frontmatter, data)
     mentions = extract_entities(text, masked, context, offsets, body_start=body_start)
     return IndexedNote(
@@ -211,18 +212,22 @@ def _alias_rows(path: str, names: Iterable[Alias]) -> tuple[AliasRow, ...]:
     return tuple(rows.values())
 
 
-def _link_values(frontmatter: Frontmatter) -> list[tuple[str, int, int]]:
+def _link_values(frontmatter: Frontmatter, data: bytes) -> list[tuple[str, int, int]]:
     """The texts of the properties in which a link may stand, with byte offset and line."""
     values: list[tuple[str, int, int]] = []
     for field in frontmatter.fields.values():
         if field.kind == "list":
             values.extend(
-                (item, start, field.line)
+                (item, start, field.line + _lines_between(data, field.key_start, start))
                 for item, start in zip(field.items, field.item_starts, strict=True)
             )
         elif field.text:
             values.append((field.text, field.start, field.line))
     return values
+
+
+def _lines_between(data: bytes, start: int, end: int) -> int:
+    return len(line_starts(data[start:end])) - 1
 
 
 def _entity_context(frontmatter: Frontmatter, data: bytes) -> EntityContext:
@@ -240,10 +245,6 @@ def _worst_finding(
 ) -> Finding | None:
     findings = validate_note(path, frontmatter, rules.rules if rules else None)
     return findings[0] if findings else None
-
-
-def _code_spans(body: str, regions: Sequence[Region]) -> list[str]:
-    return [body[r.start : r.end].strip("`").strip() for r in regions if r.kind == "code"]
 
 
 def _heading_title(chunks: Sequence[Chunk]) -> str | None:

@@ -4,6 +4,9 @@ A link depends on nothing but the notes and attachments that carry one of its ma
 batch leaves behind which keys appeared or vanished (`unsettled_keys`) and which notes' own links
 are new (`unsettled_notes`), in the same transaction as its rows; settling works through both. A
 killed pass leaves them standing and the next one settles them.
+
+Only aliases that the operator wrote name a link's target: a derived one such as `client` (from
+`http_client`) finds a note in recall, and would be a wrong link.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,7 +33,7 @@ def record_keys(connection: duckdb.DuckDBPyConnection, notes: Sequence[IndexedNo
     new = {
         (n.note.path, key)
         for n in notes
-        for key in note_keys(n.note.path, [a.alias for a in n.aliases])
+        for key in note_keys(n.note.path, [a.alias for a in n.aliases if a.origin == "own"])
     }
     _replace_note_keys(connection, paths, new)
     insert(
@@ -111,8 +114,8 @@ def _link_index(
     ).fetchall()
     aliases: dict[str, list[str]] = {path: [] for (path,) in paths}
     for path, alias in connection.execute(
-        "SELECT path, alias FROM aliases WHERE path IN (SELECT unnest(?::VARCHAR[])) "
-        "ORDER BY path, alias",
+        "SELECT path, alias FROM aliases WHERE origin = 'own' "
+        "AND path IN (SELECT unnest(?::VARCHAR[])) ORDER BY path, alias",
         [list(aliases)],
     ).fetchall():
         aliases[path].append(alias)

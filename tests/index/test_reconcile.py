@@ -337,3 +337,11 @@ def test_the_change_feed_names_each_changed_note_once(bench) -> None:
     assert sorted(path for (path,) in feed) == ["a.md", "b.md"]
     with IndexStore(bench.index / "index.duckdb").transaction() as connection:
         assert int(get_meta(connection, "rev") or 0) >= 2
+
+
+def test_a_derived_alias_is_no_link_target(bench) -> None:
+    bench.put("a.md", "[[client]]\n")
+    bench.put("b.md", "# B\n\nuse `http_client`\n")
+    bench.run()
+    assert ("client",) in bench.rows("SELECT alias FROM aliases WHERE origin = 'derived'")
+    assert bench.links() == {("a.md", "client"): None}
