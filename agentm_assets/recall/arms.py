@@ -24,6 +24,10 @@ class LexicalHit(Protocol):
 class LexicalArm(Protocol):
     """What recall needs of the lexical index."""
 
+    @property
+    def count(self) -> int:
+        """Chunks in the index."""
+
     def search(self, question: str, limit: int) -> Sequence[LexicalHit]:
         """The best chunks by BM25, best first; none for a question without any known word."""
 

@@ -2,6 +2,7 @@
 
 from agentm_assets.recall.answer import Answer
 from agentm_assets.recall.confidence import judge
+from agentm_assets.recall.names import unknown_names
 from agentm_assets.recall.penalties import PenaltyContext
 from agentm_assets.recall.pool import gather
 from agentm_assets.recall.question import LONGEST_QUESTION, Asked, RecallOptions, understand
@@ -30,8 +31,10 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
             decay_applies=sources.rules.decay.enabled and not asked.about_time,
         )
         shown = show(rank(pool, asked, context), options.k, terms, sources)
+    spans = asked.phrase.spans if asked.phrase else ()
+    unknown = unknown_names(asked.text, spans, sources.lexical)
     confidence, verdict = judge(
-        shown.evidence[:_JUDGED_HITS], names_unknown_thing=pool.names_unknown_thing
+        shown.evidence[:_JUDGED_HITS], names_unknown=pool.names_unknown_thing or bool(unknown)
     )
     return Answer(
         verdict=verdict,

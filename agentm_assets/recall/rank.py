@@ -23,11 +23,13 @@ DATED_BONUS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A note at its place. `chunk` is the section to show."""
+    """A note at its place. `chunk` is the section to show. `in_time`: a phrase of the question
+    names the day it was captured."""
 
     path: str
     score: float
     chunk: ChunkFacts
+    in_time: bool
     parts: ScoreParts
 
 
@@ -52,6 +54,7 @@ def rank(pool: Pool, asked: Asked, context: PenaltyContext) -> list[Ranked]:
             path=path,
             score=score,
             chunk=_section(path, pool, lexical, dense),
+            in_time=bool(pool.candidates[path].in_time),
             parts=_parts(path, pool, places, penalties[path]),
         )
         for path, score in order

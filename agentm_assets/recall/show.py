@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from agentm_assets.index.rows import NoteRow
 from agentm_assets.recall.answer import Hit
-from agentm_assets.recall.confidence import Evidence, coverage
+from agentm_assets.recall.confidence import Evidence, coverage, telling
 from agentm_assets.recall.diversity import Wording, covers, wording
 from agentm_assets.recall.rank import Ranked
 from agentm_assets.recall.sections import Section, body_text, read_section
@@ -42,6 +42,7 @@ def show(ranked: Sequence[Ranked], k: int, terms: Mapping[str, float], sources: 
 
     `terms`: the question's terms with their weights. Call it inside a snapshot of the facts.
     """
+    weights = telling(terms, sources.lexical.analyse)
     considered = ranked[: k * _READ_AHEAD]
     notes = sources.facts.notes_by_path([each.path for each in considered])
     kept: list[_Kept] = []
@@ -67,7 +68,7 @@ def show(ranked: Sequence[Ranked], k: int, terms: Mapping[str, float], sources: 
             )
             for each in kept
         ),
-        evidence=tuple(_evidence(each, terms, sources) for each in kept),
+        evidence=tuple(_evidence(each, weights, sources) for each in kept),
         unreadable=sum(1 for each in kept if each.section is None),
     )
 
@@ -163,4 +164,5 @@ def _evidence(each: _Kept, terms: Mapping[str, float], sources: Sources) -> Evid
         coverage=coverage(terms, sources.lexical.analyse("\n".join(words))),
         cosine=each.ranked.parts.dense_score,
         named=each.ranked.parts.entity,
+        in_time=each.ranked.in_time,
     )

@@ -222,7 +222,7 @@ def test_a_name_of_two_words_finds_its_note(vault_of: VaultOf) -> None:
     asker = vault_of(
         {
             "a.md": memory("# Boiler\n\nNothing else.", aliases="[big red]"),
-            "b.md": "# Big\n\nA big bus, big and red paint, big.\n",
+            "b.md": "# Bus\n\n## Big red paint\n\nRed. A big bus, big and red, big, red.\n",
         }
     )
     assert asker.paths("where is the big red?")[0] == "a.md"
