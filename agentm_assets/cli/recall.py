@@ -51,14 +51,16 @@ def command(
 
     from agentm_assets.config.settings import Settings
     from agentm_assets.recall.errors import IndexMissing, QuestionRefused
-    from agentm_assets.recall.opening import open_sources
-    from agentm_assets.recall.pipeline import recall
     from agentm_assets.recall.question import RecallOptions, understand
 
     options = RecallOptions(now=datetime.now().astimezone(), k=k, after=after, before=before)
     with failures_reported({QuestionRefused: BAD_INPUT, IndexMissing: RED_STATE}):
-        understand(question, options)  # refused before anything is opened
+        understand(question, options)
         settings = Settings.load(os.environ, vault=vault, profile=profile)
+        # Half of a cold start: not before question and configuration are known to be sound.
+        from agentm_assets.recall.opening import open_sources
+        from agentm_assets.recall.pipeline import recall
+
         with open_sources(settings, os.environ) as sources:
             answer = recall(question, options, sources)
     if as_json:

@@ -1,11 +1,12 @@
 """The third arm: notes that a question names, by an entity or by a name of theirs."""
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isclose, log, sqrt
 
-from agentm_assets.index.build import name_key
+from agentm_assets.extract.entity_context import EntityContext
 from agentm_assets.index.facts_reader import FactsReader
 from agentm_assets.index.lexical_terms import STOP_WORDS
 from agentm_assets.recall.arms import LexicalArm
@@ -25,6 +26,7 @@ _MOST_NOTES = 8
 
 _SPECIFIC = ("issue:", "commit:", "url:", "gist:", "mr:", "gerrit:", "jira:", "cve:")
 _WORD = re.compile(r"\S+")
+_ENTITY_MARK = re.compile(r"[#@/:]|\d")  # every form of an entity has one of these
 _PART = re.compile(r"\w+")
 _SENTENCE_START = re.compile(r"(?:\A|[.!?]\s)[\s\W]*\Z")
 _INNER_CAPITAL = re.compile(r"[a-z0-9][A-Z]")
@@ -39,6 +41,15 @@ class Named:
 
     bonus: float
     start: int | None
+
+
+def entities_of(question: str, context: EntityContext) -> tuple[str, ...]:
+    """Keys of the entities that a question names."""
+    if _ENTITY_MARK.search(question) is None:
+        return ()  # and the grammar is not even imported: 10 ms in a cold process
+    from agentm_assets.extract.entities import entities_in_question
+
+    return entities_in_question(question, context)
 
 
 def notes_with_entities(keys: Sequence[str], facts: FactsReader) -> dict[str, Named]:
@@ -64,7 +75,7 @@ def notes_called(question: str, facts: FactsReader) -> dict[str, Named]:
     or more."""
     words = [word.strip(_EDGE_MARKS) for word in _WORD.findall(question)[:_MOST_WORDS]]
     keys = {
-        name_key(" ".join(words[at : at + size]))
+        _key(" ".join(words[at : at + size]))
         for size in range(1, _LONGEST_NAME + 1)
         for at in range(len(words) - size + 1)
     }
@@ -78,6 +89,11 @@ def notes_called(question: str, facts: FactsReader) -> dict[str, Named]:
             elif " " in key:
                 found.setdefault(name.path, Named(DERIVED_NAME_BONUS, None))
     return found
+
+
+def _key(name: str) -> str:
+    # `AliasRow.alias_key` says what a key is; importing its builder costs a cold process 15 ms.
+    return " ".join(unicodedata.normalize("NFC", name).casefold().split())
 
 
 def unknown_names(

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from agentm_assets.contract.excludes import is_excluded
-from agentm_assets.extract.entities import entities_in_question
 from agentm_assets.index.facts_reader import ChunkFacts, FactsReader, NoteFacts
 from agentm_assets.recall.arms import OVER_FETCH, OVER_FETCH_BOUNDED, ArmHit, best_chunks
 from agentm_assets.recall.decay import Faded, faded, last_touch
 from agentm_assets.recall.names import (
     Named,
+    entities_of,
     names_unknown_thing,
     notes_called,
     notes_with_entities,
@@ -57,7 +57,7 @@ def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
     limit = OVER_FETCH_BOUNDED if bounded else OVER_FETCH
     lexical = _lexical(asked, sources, limit)
     dense = _dense(asked, sources, limit)
-    entities = entities_in_question(asked.text, sources.entity_context)
+    entities = entities_of(asked.text, sources.entity_context)
     mentioning = notes_with_entities(entities, sources.facts)
     named = {**notes_called(asked.topic, sources.facts), **mentioning}
 

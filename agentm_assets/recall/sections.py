@@ -1,12 +1,12 @@
 """The text of a hit's section, read from the vault at the moment of the answer."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agentm_assets.contract.block import safe_text
 from agentm_assets.contract.frontmatter import read_frontmatter
-from agentm_assets.extract.chunks import split_chunks
 from agentm_assets.extract.model import Chunk
 from agentm_assets.index.facts_reader import ChunkFacts
 from agentm_assets.index.rows import NoteRow
@@ -17,7 +17,7 @@ ReadNote = Callable[[str], bytes]
 gone and NoteUnreadable when it cannot be read."""
 
 # What a comment, a stored drawing or a block id leaves in the slice of its chunk.
-_HIDING_MARKS = ("%%", "<!--", "-->", "^")
+_HIDING_MARKS = re.compile(r"%%|<!--|-->|\^[A-Za-z0-9-]+[ \t]*(?:[\r\n]|\Z)")
 _DRAWING_MARKS = (b"compressed-json", b"# Drawing")
 
 
@@ -58,7 +58,7 @@ def read_section(
             stale=False,
             data=data,
         )
-    now = split_chunks(data, read_frontmatter(data).body_start)
+    now = _split(data)
     named = [each for each in now if each.header_path == chunk.header_path]
     found = _fullest(named or now, terms, analyse)
     if found is None:
@@ -82,18 +82,20 @@ def body_text(section: Section) -> str:
 
 def _chunk_text(data: bytes, chunk: ChunkFacts) -> str:
     text = data[chunk.overlap_start : chunk.end].decode("utf-8", "surrogateescape")
-    if not any(mark in text for mark in _HIDING_MARKS) and not any(
-        mark in data for mark in _DRAWING_MARKS
-    ):
+    if _HIDING_MARKS.search(text) is None and not any(mark in data for mark in _DRAWING_MARKS):
         return safe_text(text)  # nothing hidden: the slice is the chunk's text, 20 times cheaper
-    chunks = split_chunks(data, read_frontmatter(data).body_start)
-    same = [each for each in chunks if (each.start, each.end) == (chunk.start, chunk.end)]
+    same = [each for each in _split(data) if (each.start, each.end) == (chunk.start, chunk.end)]
     return same[0].text if same else ""  # chunks are cut another way since this note was indexed
 
 
-def _fullest(
-    chunks: list[Chunk] | tuple[Chunk, ...], terms: Mapping[str, float], analyse: Analyse
-) -> Chunk | None:
+def _split(data: bytes) -> tuple[Chunk, ...]:
+    # Rarely needed, and its import would cost a cold process 15 ms.
+    from agentm_assets.extract.chunks import split_chunks
+
+    return split_chunks(data, read_frontmatter(data).body_start)
+
+
+def _fullest(chunks: Sequence[Chunk], terms: Mapping[str, float], analyse: Analyse) -> Chunk | None:
     def held(chunk: Chunk) -> float:
         return sum(terms[term] for term in terms.keys() & set(analyse(chunk.text)))
 
