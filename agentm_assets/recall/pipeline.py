@@ -7,7 +7,7 @@ from agentm_assets.recall.penalties import PenaltyContext
 from agentm_assets.recall.pool import gather
 from agentm_assets.recall.question import LONGEST_QUESTION, Asked, RecallOptions, understand
 from agentm_assets.recall.rank import rank
-from agentm_assets.recall.show import Shown, show
+from agentm_assets.recall.show import READ_AHEAD, Shown, show
 from agentm_assets.recall.sources import Sources
 
 _JUDGED_HITS = 3
@@ -30,7 +30,8 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
             altitude_share=sources.facts.altitude_share,
             decay_applies=sources.rules.decay.enabled and not asked.about_time,
         )
-        shown = show(rank(pool, asked, context), options.k, terms, sources)
+        ranked = rank(pool, asked, context, options.k * READ_AHEAD)
+        shown = show(ranked, options.k, terms, sources)
     spans = asked.phrase.spans if asked.phrase else ()
     unknown = unknown_names(asked.text, spans, sources.lexical)
     confidence, verdict = judge(

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from agentm_assets.contract.excludes import is_excluded
 from agentm_assets.index.facts_reader import ChunkFacts, FactsReader, NoteFacts
 from agentm_assets.recall.arms import OVER_FETCH, OVER_FETCH_BOUNDED, ArmHit, best_chunks
-from agentm_assets.recall.decay import Faded, faded, last_touch
+from agentm_assets.recall.decay import FRESH, Faded, faded, last_touch
 from agentm_assets.recall.names import (
     Named,
     entities_of,
@@ -128,7 +128,6 @@ def _eligible(
     sources: Sources,
 ) -> dict[str, Candidate]:
     today, zone = options.now.date(), options.now.tzinfo
-    drop_archived = sources.rules.decay.enabled and not asked.wants_archive
     found: dict[str, Candidate] = {}
     for path, (chunk, note) in rows.items():
         if is_excluded(path, sources.rules.excludes) or not _fits(note, options):
@@ -136,10 +135,12 @@ def _eligible(
         day = None if note.captured is None else captured_day(note.captured, zone)
         if asked.bounds is not None and (day is None or day not in asked.bounds):
             continue
-        anchor = last_touch(note, sources.last_recalled, zone)
-        fading = faded(note, anchor, today, sources.rules)
-        if drop_archived and fading.archived:
-            continue
+        fading = FRESH
+        if sources.rules.decay.enabled:
+            anchor = last_touch(note, sources.last_recalled, zone)
+            fading = faded(note, anchor, today, sources.rules)
+            if fading.archived and not asked.wants_archive:
+                continue
         in_time = None if asked.phrase is None or day is None else asked.phrase.holds(day)
         found[path] = Candidate(note, chunk, fading, in_time)
     return found

@@ -33,8 +33,8 @@ class Ranked:
     parts: ScoreParts
 
 
-def rank(pool: Pool, asked: Asked, context: PenaltyContext) -> list[Ranked]:
-    """The candidates, best first."""
+def rank(pool: Pool, asked: Asked, context: PenaltyContext, limit: int) -> list[Ranked]:
+    """The best `limit` candidates, best first."""
     time_factor = _time_factor(pool, asked)
     penalties = {
         path: _with_time(penalty_of(each.note, each.fading, context), each, asked, time_factor)
@@ -57,7 +57,7 @@ def rank(pool: Pool, asked: Asked, context: PenaltyContext) -> list[Ranked]:
             in_time=bool(pool.candidates[path].in_time),
             parts=_parts(path, pool, places, penalties[path]),
         )
-        for path, score in order
+        for path, score in order[:limit]
     ]
 
 

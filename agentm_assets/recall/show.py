@@ -16,7 +16,7 @@ from agentm_assets.storage.vault import NoteUnreadable
 MOST_ENTITIES = 20
 """Entities listed with a hit, first mentioned first."""
 
-_READ_AHEAD = 3
+READ_AHEAD = 3
 """Ranked notes looked at for one hit to show, since duplicates fold and deleted notes fall away."""
 
 
@@ -43,10 +43,9 @@ def show(ranked: Sequence[Ranked], k: int, terms: Mapping[str, float], sources: 
     `terms`: the question's terms with their weights. Call it inside a snapshot of the facts.
     """
     weights = telling(terms, sources.lexical.analyse)
-    considered = ranked[: k * _READ_AHEAD]
-    notes = sources.facts.notes_by_path([each.path for each in considered])
+    notes = sources.facts.notes_by_path([each.path for each in ranked])
     kept: list[_Kept] = []
-    for each in _readable(considered, notes, terms, sources):
+    for each in _readable(ranked, notes, terms, sources):
         if not _folded(each, kept):
             if len(kept) == k:
                 break

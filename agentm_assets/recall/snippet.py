@@ -43,8 +43,12 @@ def find_matches(text: str, terms: Mapping[str, float], analyse: Analyse) -> lis
     """Where `text` holds terms of the question, in order and disjoint."""
     found: list[Match] = []
     known: dict[str, frozenset[str]] = {}
+    # Stemming keeps a word's first letter: most words of a text need no stemming to be told apart.
+    firsts = {term[0] for term in terms}
     for start, end in _words(text):
         word = text[start:end]
+        if word[0] < "\x80" and word[0].lower() not in firsts:
+            continue
         if word not in known:
             known[word] = frozenset(terms.keys() & set(analyse(word)))
         if not known[word]:
