@@ -8,6 +8,7 @@ import pytest
 from agentm_assets.models.export import default_model_id, ensure_exported, models_folder
 from agentm_assets.models.manifest import ModelFolderUnusable, load_manifest
 from agentm_assets.models.weights import locate
+from resources.workspace import WorkspaceResource
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +25,22 @@ def minilm_folder(request: pytest.FixtureRequest) -> Path:
     except ModelFolderUnusable:
         return ensure_exported(locate(), request.config.cache.mkdir("agentm"))
     return folder
+
+
+@pytest.fixture
+def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty vault of the test's own, with every derived file under the test's folder."""
+    for name in ("CONFIG", "STATE", "CACHE", "DATA"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+    for name in ("AGENTM_CONFIG", "AGENTM_PROFILE", "AGENTM_STORAGE_RULES", "MEMORY_VAULT_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    root = tmp_path / "vault"
+    root.mkdir()
+    monkeypatch.setenv("AGENTM_VAULT", str(root))
+    return root
+
+
+@pytest.fixture
+def workspace(vault: Path) -> WorkspaceResource:
+    """What the assets and sensors get for that vault."""
+    return WorkspaceResource(vault=str(vault))
