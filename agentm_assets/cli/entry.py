@@ -1,5 +1,6 @@
 """The console entry point."""
 
+import io
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -14,6 +15,9 @@ because an agent waits for them. The function takes the remaining arguments, ret
 
 def main() -> None:
     """Run the command that the process was started with, and exit with its code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a narrow locale costs a mark, not the answer
     target = BEFORE_TYPER.get(sys.argv[1]) if len(sys.argv) > 1 else None
     if target is not None:
         module, _, name = target.partition(":")
