@@ -18,6 +18,9 @@ class Weights:
 
 WEIGHTS = Weights()
 
+FULL_COSINE = 0.4
+"""Cosine from which the dense arm's best counts fully: the nearest of nothing near says little."""
+
 GUARD_MARGIN = 1.15
 """The lexical first hit is strong when its score is this many times that of the next note."""
 
@@ -25,15 +28,17 @@ GUARD_RANK = 3
 """A strong lexical first hit is never placed below this."""
 
 
-def normalise(scores: Mapping[str, float], *, complete: bool) -> dict[str, float]:
-    """Scores of one arm mapped to 0..1: the best is 1, equal ones are all 1.
+def normalise(
+    scores: Mapping[str, float], *, complete: bool, full: float = 0.0
+) -> dict[str, float]:
+    """Scores of one arm mapped to 0..1: the best is 1 if it reaches `full`, equal ones are equal.
 
     The worst is 0 when the arm was cut off: those behind the cut count 0 as well. A `complete` arm
     holds all there is, so that its worst is not worthless by that alone: it is set against 0.
     """
     if not scores:
         return {}
-    low, high = min(scores.values()), max(scores.values())
+    low, high = min(scores.values()), max(full, max(scores.values()))
     if complete:
         low = min(0.0, low)
     if high <= low:

@@ -1,8 +1,8 @@
-"""Opening what a recall reads, and finding out what of it is degraded."""
+"""Opening what a recall reads, keeping it current, and finding out what of it is degraded."""
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from agentm_assets.index.lexical import LexicalReader
 from agentm_assets.index.serving import ServingUnreadable
 from agentm_assets.index.vectors import VectorReader
 from agentm_assets.models.manifest import ModelFolderUnusable
-from agentm_assets.recall.arms import DenseArm, QuestionEmbedder
+from agentm_assets.recall.arms import QuestionEmbedder
 from agentm_assets.recall.errors import IndexMissing
 from agentm_assets.recall.ranking import load_ranking
 from agentm_assets.recall.sources import Sources
@@ -25,79 +25,130 @@ MISSING_SHARE = 0.05
 
 @contextmanager
 def open_sources(settings: Settings, env: Mapping[str, str]) -> Iterator[Sources]:
-    """Open the serving files, the model and the rules of one vault.
+    """What one recall reads, for a process that asks once. Raises IndexMissing."""
+    warm = WarmSources(settings, env)
+    try:
+        yield warm.current()
+    finally:
+        warm.close()
 
-    What is missing for the dense arm leaves a lexical recall with the reason as a remark. Raises
-    IndexMissing when facts or the lexical index cannot be read.
+
+class WarmSources:
+    """What recalls read, kept open between questions and brought up to date before each.
+
+    Use it from one thread at a time.
     """
-    location = settings.location
-    with ExitStack() as stack:
+
+    def __init__(self, settings: Settings, env: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._env = env
+        self._vault = Vault(settings.location.root)
+        self._facts: _Facts | None = None
+        self._lexical: LexicalReader | None = None
+        self._vectors: VectorReader | None = None
+        self._embedder: QuestionEmbedder | None = None
+
+    def close(self) -> None:
+        if self._facts is not None:
+            self._facts.reader.close()
+            self._facts = None
+
+    def current(self) -> Sources:
+        """The newest published state, and the rules as they stand now.
+
+        What is missing for the dense arm leaves a lexical recall with the reason as a remark.
+        Raises IndexMissing when facts or the lexical index cannot be read.
+        """
+        location, trackers = self._settings.location, self._settings.entities
         try:
-            facts = stack.enter_context(FactsReader.open(location.facts_file))
-            lexical = LexicalReader.open(location.lexical_dir)
+            facts = self._current_facts(location.facts_file)
+            if self._lexical is None:
+                self._lexical = LexicalReader.open(location.lexical_dir)
+            else:
+                self._lexical.refresh()
+            rules, rules_remark = load_ranking(location.root, self._env)
+            dense_remark = self._refresh_dense(facts)
         except ServingUnreadable as error:
             raise IndexMissing(
                 f"there is no usable index of the vault {location.root} yet ({error}). "
                 "Run `agentm index`."
             ) from error
-        rules, rules_remark = load_ranking(location.root, env)
-        dense = _open_dense(settings, facts)
-        remarks = [remark for remark in (rules_remark, dense.remark) if remark]
-        yield Sources(
+        usable = self._vectors is not None and self._embedder is not None
+        return Sources(
             facts=facts,
-            lexical=lexical,
-            vectors=dense.vectors,
-            embedder=dense.embedder,
+            lexical=self._lexical,
+            vectors=self._vectors if usable else None,
+            embedder=self._embedder if usable else None,
             rules=rules,
-            read_note=Vault(location.root).read_bytes,
+            read_note=self._vault.read_bytes,
             last_recalled={},
             entity_context=EntityContext(
-                repo=settings.entities.repo,
-                jira_projects=settings.entities.jira_projects,
-                gerrit_hosts=settings.entities.gerrit_hosts,
-                gitlab_hosts=settings.entities.gitlab_hosts,
+                repo=trackers.repo,
+                jira_projects=trackers.jira_projects,
+                gerrit_hosts=trackers.gerrit_hosts,
+                gitlab_hosts=trackers.gitlab_hosts,
             ),
-            remarks=tuple(remarks),
+            remarks=tuple(remark for remark in (rules_remark, dense_remark) if remark),
         )
+
+    def _current_facts(self, path: Path) -> FactsReader:
+        """The reader of the file that is there now: a rebuild may have put another in its place."""
+        inode = _inode(path)
+        if self._facts is not None and self._facts.inode == inode:
+            return self._facts.reader
+        fresh = FactsReader.open(path)
+        self.close()
+        self._facts = _Facts(fresh, inode)
+        return fresh
+
+    def _refresh_dense(self, facts: FactsReader) -> str | None:
+        """Bring vectors and embedder up to date; without them, the reason."""
+        try:
+            if self._vectors is None:
+                self._vectors = VectorReader.open(self._settings.location.vectors_dir)
+            else:
+                self._vectors.refresh()
+        except ServingUnreadable as error:
+            return self._by_words(f"there are no vectors ({error}); run `agentm index`")
+        vectors, configured = self._vectors, self._settings.embedder_model
+        if vectors.index_id != facts.meta["index_id"]:
+            return self._by_words("the vectors belong to an earlier index; run `agentm index`")
+        if not _is_model(vectors.model_id, configured):
+            return self._by_words(
+                f"the vectors are of {vectors.model_id}, but {configured} is configured; "
+                "run `agentm index`"
+            )
+        if self._embedder is None or self._embedder.model_id != vectors.model_id:
+            folder = self._settings.location.models_dir / vectors.model_id
+            try:
+                self._embedder = _open_embedder(folder)
+            except ModelFolderUnusable as error:
+                return self._by_words(str(error))
+            if self._embedder.model_id != vectors.model_id:
+                return self._by_words(f"{folder} holds another model; run `agentm index`")
+        chunks = facts.counts.chunks
+        missing = 1 - vectors.count / chunks if chunks else 0.0
+        if missing <= MISSING_SHARE:
+            return None
+        return f"{missing:.0%} of the sections have no vector yet, so meaning finds less of them"
+
+    def _by_words(self, why: str) -> str:
+        self._vectors = None
+        return f"searched by words alone: {why}"
 
 
 @dataclass(frozen=True, slots=True)
-class _Dense:
-    vectors: DenseArm | None
-    embedder: QuestionEmbedder | None
-    remark: str | None
+class _Facts:
+    reader: FactsReader
+    inode: tuple[int, int] | None
 
 
-def _open_dense(settings: Settings, facts: FactsReader) -> _Dense:
-    """The vectors and the model that made them, or why they cannot be used."""
-    location = settings.location
+def _inode(path: Path) -> tuple[int, int] | None:
     try:
-        vectors = VectorReader.open(location.vectors_dir)
-    except ServingUnreadable as error:
-        return _lexical_only(f"there are no vectors ({error}); run `agentm index`")
-    meta, chunks = facts.meta, facts.counts.chunks
-    if vectors.index_id != meta["index_id"]:
-        return _lexical_only("the vectors belong to an earlier index; run `agentm index`")
-    if not _is_model(vectors.model_id, settings.embedder_model):
-        return _lexical_only(
-            f"the vectors are of {vectors.model_id}, but {settings.embedder_model} is configured; "
-            "run `agentm index`"
-        )
-    try:
-        embedder = _open_embedder(location.models_dir / vectors.model_id)
-    except ModelFolderUnusable as error:
-        return _lexical_only(str(error))
-    if embedder.model_id != vectors.model_id:
-        return _lexical_only("the embedder is another one than the vectors'; run `agentm index`")
-    missing = 1 - vectors.count / chunks if chunks else 0.0
-    remark = None
-    if missing > MISSING_SHARE:
-        remark = f"{missing:.0%} of the sections have no vector yet, so meaning finds less of them"
-    return _Dense(vectors, embedder, remark)
-
-
-def _lexical_only(why: str) -> _Dense:
-    return _Dense(None, None, f"searched by words alone: {why}")
+        status = path.stat()
+    except OSError:
+        return None  # opening it says what is wrong
+    return status.st_dev, status.st_ino
 
 
 def _open_embedder(folder: Path) -> QuestionEmbedder:

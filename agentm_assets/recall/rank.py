@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from agentm_assets.index.facts_reader import ChunkFacts
 from agentm_assets.recall.answer import ScoreParts
 from agentm_assets.recall.arms import ArmHit
-from agentm_assets.recall.fusion import WEIGHTS, fuse, keep_first_lexical, normalise
+from agentm_assets.recall.fusion import FULL_COSINE, WEIGHTS, fuse, keep_first_lexical, normalise
 from agentm_assets.recall.penalties import Penalty, PenaltyContext, lowered, penalty_of
 from agentm_assets.recall.pool import Candidate, Pool
 from agentm_assets.recall.question import Asked
@@ -41,7 +41,7 @@ def rank(pool: Pool, asked: Asked, context: PenaltyContext, limit: int) -> list[
         for path, each in pool.candidates.items()
     }
     lexical = _lowered(pool.lexical, penalties, complete=pool.lexical_complete)
-    dense = _lowered(pool.dense, penalties, complete=pool.dense_complete)
+    dense = _lowered(pool.dense, penalties, complete=pool.dense_complete, full=FULL_COSINE)
     bonus = {path: named.bonus * penalties[path].factor for path, named in pool.named.items()}
     bonus |= _dated_bonus(pool, bonus)
     order = keep_first_lexical(
@@ -79,9 +79,14 @@ def _with_time(penalty: Penalty, candidate: Candidate, asked: Asked, factor: flo
 
 
 def _lowered(
-    hits: Mapping[str, ArmHit], penalties: Mapping[str, Penalty], *, complete: bool
+    hits: Mapping[str, ArmHit],
+    penalties: Mapping[str, Penalty],
+    *,
+    complete: bool,
+    full: float = 0.0,
 ) -> dict[str, float]:
-    normal = normalise({path: hit.score for path, hit in hits.items()}, complete=complete)
+    scores = {path: hit.score for path, hit in hits.items()}
+    normal = normalise(scores, complete=complete, full=full)
     return {path: lowered(score, penalties[path].factor) for path, score in normal.items()}
 
 
