@@ -113,6 +113,8 @@ def unknown_names(
     for word in words:
         if any(start <= word.start() < end for start, end in ignored) or word[0].isdigit():
             continue
+        if len(word[0]) < 2 or word[0].lower() in STOP_WORDS:
+            continue
         before = question[max(0, word.start() - 8) : word.start()]
         is_capital = word[0][0].isupper() and not _SENTENCE_START.search(before)
         if not (trust_capitals and is_capital) and not _is_identifier(word[0]):
