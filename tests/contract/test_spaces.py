@@ -147,9 +147,9 @@ def test_any_pattern_compiles(pattern: str, path: str) -> None:
 def _seconds(pattern: str) -> float:
     path = "/".join(["aaaaaaaaaaaa"] * 40)
     assert fault_of(pattern) is None
-    start = time.perf_counter()
+    start = time.process_time()
     assert not is_excluded(path, [pattern])
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def test_a_pattern_of_many_stars_is_as_quick_as_one_of_few() -> None:

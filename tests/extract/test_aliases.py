@@ -300,9 +300,9 @@ def test_order_of_what_is_found_does_not_depend_on_the_order_of_the_text(body: s
 def best_of_three(text: str) -> float:
     best = float("inf")
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         derive_aliases(text[:1000], text, text, (text,), ())
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     return best
 
 

@@ -69,9 +69,9 @@ def test_question_keys_are_distinct(question: str) -> None:
 def best_of_three(text: str) -> float:
     best = float("inf")
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         extract(text)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     return best
 
 

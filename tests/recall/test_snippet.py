@@ -104,9 +104,9 @@ def test_matches_are_disjoint_and_in_order() -> None:
 def test_time_is_linear_in_the_text(piece: str) -> None:
     def seconds(size: int) -> float:
         text = (piece * size)[:size]
-        began = time.perf_counter()
+        began = time.process_time()
         make_snippet(text, {"kettle": 1.0, "天気": 1.0}, analyse)
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     small, large = (min(seconds(size) for _ in range(3)) for size in (50_000, 200_000))
     assert large < 8 * max(small, 0.01)

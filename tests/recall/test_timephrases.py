@@ -218,9 +218,9 @@ def test_any_pile_of_time_words_is_survived(words: list[str], now: datetime) -> 
 @pytest.mark.parametrize("piece", ["since ", "1 ", "the ", "a few ", "in the early ", "may 1 "])
 def test_long_questions_take_no_longer_than_their_first_part(piece: str) -> None:
     def seconds(repeats: int) -> float:
-        began = time.perf_counter()
+        began = time.process_time()
         find_time_phrase(piece * repeats, NOW)
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     short, long = (min(seconds(n) for _ in range(3)) for n in (2_000, 40_000))
     assert long < 8 * max(short, 0.005)
