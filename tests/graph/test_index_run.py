@@ -1,6 +1,9 @@
 """Real runs of the index on a real Dagster instance: what they do, say, and leave stale."""
 
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -228,3 +231,34 @@ def test_the_instance_keeps_the_runs_for_the_ui(graph: Graph) -> None:
         assert record is not None and record.is_success
         assert record.tags["agentm/trigger"] == "cli"
         assert not instance.telemetry_enabled
+
+
+KILLED = """
+import os, signal, sys
+from agentm_assets.definitions import build_defs
+from agentm_assets.index.assets.run import run_index
+from agentm_assets.index.assets import tables
+from resources.embedder import EmbedderResource
+from resources.workspace import WorkspaceResource
+workspace = WorkspaceResource(vault=sys.argv[1])
+def die(*_: object, **__: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+tables.publish_lexical = die  # inside a step that holds the pool
+run_index(build_defs({"workspace": workspace,
+    "embedder": EmbedderResource(workspace=workspace, enabled=False)}), workspace, tables_config={})
+"""
+
+
+def test_a_run_that_was_killed_inside_a_step_neither_blocks_nor_stays_started(
+    graph: Graph,
+) -> None:
+    graph.put("a.md", "# A\n")
+    done = subprocess.run([sys.executable, "-c", KILLED, str(graph.vault)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    with open_instance(graph.location.dagster_home) as instance:
+        assert instance.event_log_storage.get_concurrency_run_ids(), "the dead hold a slot"
+    after = graph.run()
+    with open_instance(graph.location.dagster_home) as instance:
+        assert not instance.event_log_storage.get_concurrency_run_ids()
+        others = [run for run in instance.get_runs() if run.run_id != after.run_id]
+        assert [run.is_failure for run in others] == [True]

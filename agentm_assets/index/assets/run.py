@@ -1,12 +1,14 @@
 """Materialising the index in this process: what `agentm index` does, visible as a run in the UI."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import dagster as dg
-from dagster import DagsterInstance
+from dagster import DagsterInstance, DagsterRunStatus, RunsFilter
+from filelock import FileLock, Timeout
 
 from agentm_assets.config.dagster_home import ensure_dagster_home
 from agentm_assets.index.assets.sources import (
@@ -17,6 +19,14 @@ from agentm_assets.index.assets.sources import (
 from resources.workspace import WorkspaceResource
 
 VERSION_TAG = "dagster/data_version"
+CLI_TAGS = {"agentm/trigger": "cli", "agentm/lane": "cli"}
+_UNFINISHED = [
+    DagsterRunStatus.NOT_STARTED,
+    DagsterRunStatus.QUEUED,
+    DagsterRunStatus.STARTING,
+    DagsterRunStatus.STARTED,
+    DagsterRunStatus.CANCELING,
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +62,45 @@ def report_versions(instance: DagsterInstance, workspace: WorkspaceResource) -> 
             )
 
 
+def bury_dead_runs(instance: DagsterInstance) -> int:
+    """End in Dagster's books what ended in truth, and free the pool slots that the dead hold.
+
+    The caller holds the lock that every run of the command line holds while it lives: one that is
+    still "started" was killed. Without this its slot would block all later runs for ever. Returns
+    how many runs were ended. Runs of the daemon are the daemon's to watch.
+    """
+    killed = instance.get_runs(RunsFilter(tags=CLI_TAGS, statuses=_UNFINISHED))
+    for run in killed:
+        instance.report_run_failed(run, "the process was ended before the run was")
+    for run_id in instance.event_log_storage.get_concurrency_run_ids():
+        holder = instance.get_run_by_id(run_id)
+        if holder is None or holder.is_finished:
+            instance.event_log_storage.free_concurrency_slots_for_run(run_id)
+    return len(killed)
+
+
 def run_index(
     definitions: dg.Definitions,
     workspace: WorkspaceResource,
     *,
     tables_config: Mapping[str, object],
     job: str = "index_changes",
+    on_wait: Callable[[], None] = lambda: None,
 ) -> IndexRun:
-    """Run the job here and now. Never raises for a failed step: the outcome says so."""
-    with open_instance(workspace.settings().location.dagster_home) as instance:
+    """Run the job here and now. Never raises for a failed step: the outcome says so.
+
+    Runs of the command line take turns; `on_wait` hears that another one is under way.
+    """
+    home = workspace.settings().location.dagster_home
+    home.mkdir(parents=True, exist_ok=True)
+    turn = FileLock(home / "agentm-index.lock")
+    try:
+        turn.acquire(timeout=0)
+    except Timeout:
+        on_wait()
+        turn.acquire()
+    with _released(turn), open_instance(home) as instance:
+        bury_dead_runs(instance)
         report_versions(instance, workspace)
         result = definitions.resolve_job_def(job).execute_in_process(
             instance=instance,
@@ -68,7 +108,7 @@ def run_index(
                 "ops": {"index_tables": {"config": dict(tables_config)}},
                 "loggers": {"console": {"config": {"log_level": "ERROR"}}},
             },
-            tags={"agentm/trigger": "cli", "agentm/lane": "cli"},
+            tags=CLI_TAGS,
             raise_on_error=False,
         )
         numbers: dict[str, int | float | str] = {}
@@ -82,6 +122,14 @@ def run_index(
                 if isinstance(value.value, int | float | str):
                     numbers[prefix + name] = value.value
         return IndexRun(result.run_id, result.success, _first_error(result), numbers)
+
+
+@contextmanager
+def _released(lock: FileLock) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _first_error(result: dg.ExecuteInProcessResult) -> str | None:
