@@ -102,7 +102,7 @@ class VectorPublisher:
             segment, written = self._write("base", ids, vectors, dim, dead_ids[:0])
             state = VectorState(FORMAT, index_id, model_id, dim, rev, (segment,))
             return self._commit(state, written, compacted=False)
-        dead = np.setdiff1d(published.known(dead_ids), ids)
+        dead = published.known(dead_ids)
         if not len(ids) and not len(dead):
             return self._commit(replace(before, rev=rev), 0, compacted=False)
         segment, written = self._write("delta", ids, vectors, dim, dead)
@@ -136,16 +136,12 @@ class VectorPublisher:
         """Write the segments from `first` on as one. Returns the new state and bytes written."""
         folded = state.segments[first:]
         live = _load(self.folder, folded, state.dim)
-        buried = np.unique(np.concatenate([segment.dead for segment in live])) if first else _NO_IDS
         ids, blocks = _merged(live)
-        segment, written = write_segment(
-            self.folder,
-            "delta" if first else "base",
-            ids,
-            blocks,
-            state.dim,
-            np.setdiff1d(buried, ids),
-        )
+        if first:
+            dead = np.unique(np.concatenate([segment.dead for segment in live]))
+            segment, written = write_segment(self.folder, "delta", ids, blocks, state.dim, dead)
+        else:
+            segment, written = write_segment(self.folder, "base", ids, blocks, state.dim, _NO_IDS)
         return replace(state, segments=(*state.segments[:first], segment)), written
 
     def _commit(self, state: VectorState, written: int, *, compacted: bool) -> VectorsPublished:
