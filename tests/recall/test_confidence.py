@@ -77,6 +77,11 @@ def test_verdicts(evidence: Evidence, verdict: str) -> None:
     assert judge([evidence], names_unknown=False)[1] == verdict
 
 
+def test_an_unknown_name_makes_the_best_evidence_no_answer() -> None:
+    assert judge([of(1.0, 0.9)], names_unknown=False)[1] == "answer"
+    assert judge([of(1.0, 0.9)], names_unknown=True)[1] == "none"
+
+
 def test_the_best_hit_counts() -> None:
     assert judge([of(0.1, 0.1), of(1.0, 0.8)], names_unknown=False)[1] == "answer"
 
