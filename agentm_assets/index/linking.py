@@ -96,7 +96,7 @@ def settle(connection: duckdb.DuckDBPyConnection) -> tuple[str, ...]:
     ).fetchall()
     changed: set[str] = set()
     if affected:
-        index = _link_index(connection, affected)
+        index = _link_index(connection)
         for start in range(0, len(affected), _SLICE):
             changed |= _resolve_slice(connection, index, affected[start : start + _SLICE])
     connection.execute("DELETE FROM unsettled_keys")
@@ -104,13 +104,18 @@ def settle(connection: duckdb.DuckDBPyConnection) -> tuple[str, ...]:
     return tuple(sorted(changed))
 
 
-def _link_index(
-    connection: duckdb.DuckDBPyConnection, affected: Sequence[tuple[Any, ...]]
-) -> LinkIndex:
-    """A link index over the notes and attachments that the affected links can mean."""
-    keys = sorted({key for row in affected for key in match_keys(_link(_row(row)))})
+def _link_index(connection: duckdb.DuckDBPyConnection) -> LinkIndex:
+    """A link index over the notes and attachments that the unsettled links can mean."""
     paths = connection.execute(
-        "SELECT DISTINCT path FROM note_keys WHERE key IN (SELECT unnest(?::VARCHAR[]))", [keys]
+        """
+        SELECT DISTINCT path FROM note_keys WHERE key IN (
+          SELECT key FROM link_keys WHERE path IN (SELECT path FROM unsettled_notes)
+          UNION
+          SELECT key FROM link_keys SEMI JOIN (
+            SELECT path, ordinal FROM link_keys WHERE key IN (SELECT key FROM unsettled_keys)
+          ) USING (path, ordinal)
+        )
+        """
     ).fetchall()
     aliases: dict[str, list[str]] = {path: [] for (path,) in paths}
     for path, alias in connection.execute(

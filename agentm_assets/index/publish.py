@@ -7,7 +7,7 @@ tables only repeats work.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,10 @@ from agentm_assets.index.serving import ServingUnreadable
 from agentm_assets.index.store import IndexStore, get_meta, set_meta
 from agentm_assets.index.vectors import VectorPublisher
 
-SLICE_NOTES = 1_000
+SLICE_NOTES = 4_000
+SLICE_BYTES = 32 * 1024 * 1024
+"""Notes read from the tables at once end at whichever comes first. Every opening of the tables
+costs 30 ms, and so does each further query: small slices take longer, large ones memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +43,25 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class _Feed:
+    """What a part lacks. `sizes`: path → bytes, in path order; 0 for a note that is gone."""
+
     index_id: str
     rev: int
     full: bool
-    paths: tuple[str, ...]
+    sizes: Mapping[str, int]
+
+    def slices(self) -> Iterator[list[str]]:
+        """The paths, in pieces that fit in memory."""
+        piece: list[str] = []
+        size = 0
+        for path, added in self.sizes.items():
+            if piece and (len(piece) >= SLICE_NOTES or size + added > SLICE_BYTES):
+                yield piece
+                piece, size = [], 0
+            piece.append(path)
+            size += added
+        if piece:
+            yield piece
 
 
 def _feed(connection: duckdb.DuckDBPyConnection, index_id: str | None, rev: int) -> _Feed:
@@ -51,19 +69,19 @@ def _feed(connection: duckdb.DuckDBPyConnection, index_id: str | None, rev: int)
     here = get_meta(connection, "index_id") or ""
     head = int(get_meta(connection, "rev") or 0)
     if index_id != here or rev > head:
-        rows = connection.execute("SELECT path FROM notes ORDER BY path").fetchall()
-        return _Feed(here, head, True, tuple(path for (path,) in rows))
+        rows = connection.execute("SELECT path, size FROM notes ORDER BY path").fetchall()
+        return _Feed(here, head, True, dict(rows))
     rows = connection.execute(
-        "SELECT path FROM changes WHERE rev > ? ORDER BY path", [rev]
+        "SELECT path, coalesce(size, 0) FROM changes LEFT JOIN notes USING (path) "
+        "WHERE rev > ? ORDER BY path",
+        [rev],
     ).fetchall()
-    return _Feed(here, head, False, tuple(path for (path,) in rows))
+    return _Feed(here, head, False, dict(rows))
 
 
-def _slices(store: IndexStore, paths: Sequence[str]) -> Iterator[list[IndexedNote]]:
-    for start in range(0, len(paths), SLICE_NOTES):
-        with store.transaction() as connection:
-            notes = load_notes(connection, paths[start : start + SLICE_NOTES])
-        yield notes
+def _load(store: IndexStore, paths: Sequence[str]) -> list[IndexedNote]:
+    with store.transaction() as connection:
+        return load_notes(connection, paths)
 
 
 def publish_facts(store: IndexStore, path: Path) -> Published:
@@ -79,29 +97,26 @@ def publish_facts(store: IndexStore, path: Path) -> Published:
         attachments = [name for (name,) in rows]
         meta = {"rules_hash": rules_hash}
         if feed.full:
-            notes = (note for part in _slices(store, feed.paths) for note in part)
+            notes = (note for paths in feed.slices() for note in _load(store, paths))
             writer.replace_all(
                 notes, index_id=feed.index_id, rev=feed.rev, meta=meta, attachments=attachments
             )
-        elif feed.paths:
-            for start in range(0, len(feed.paths), SLICE_NOTES):
-                paths = feed.paths[start : start + SLICE_NOTES]
-                with store.transaction() as connection:
-                    notes_here = load_notes(connection, paths)
-                alive = {n.note.path for n in notes_here}
-                last = start + SLICE_NOTES >= len(feed.paths)
-                writer.apply(
-                    notes_here,
-                    [gone for gone in paths if gone not in alive],
-                    (),
-                    index_id=feed.index_id,
-                    # The revision moves with the last slice: a kill before it repeats the others.
-                    rev=feed.rev if last else writer.rev,
-                    meta=meta,
-                )
+        slices = [] if feed.full else list(feed.slices())
+        for place, paths in enumerate(slices, start=1):
+            notes_here = _load(store, paths)
+            alive = {n.note.path for n in notes_here}
+            writer.apply(
+                notes_here,
+                [gone for gone in paths if gone not in alive],
+                (),
+                index_id=feed.index_id,
+                # The revision moves with the last slice: a kill before it repeats the others.
+                rev=feed.rev if place == len(slices) else writer.rev,
+                meta=meta,
+            )
         writer.update_files(manifest, attachments, findings)
     return Published(
-        "facts", feed.full, len(feed.paths), len(manifest), 0, time.monotonic() - began
+        "facts", feed.full, len(feed.sizes), len(manifest), 0, time.monotonic() - began
     )
 
 
@@ -123,17 +138,15 @@ def publish_lexical(store: IndexStore, folder: Path) -> Published:
         with store.transaction() as connection:
             total = int((connection.execute("SELECT count(*) FROM chunks").fetchone() or (0,))[0])
     return Published(
-        "lexical", feed.full, len(feed.paths), total, written, time.monotonic() - began
+        "lexical", feed.full, len(feed.sizes), total, written, time.monotonic() - began
     )
 
 
 def _apply_lexical(store: IndexStore, publisher: LexicalPublisher, feed: _Feed) -> int:
-    if not (feed.full or feed.paths):
+    if not (feed.full or feed.sizes):
         return 0
-    docs = (
-        doc for part in _slices(store, feed.paths) for note in part for doc in _lexical_docs(note)
-    )
-    done = publisher.publish(feed.index_id, feed.rev, docs, feed.paths, full=feed.full)
+    docs = (doc for paths in feed.slices() for doc in _lexical_docs(store, paths))
+    done = publisher.publish(feed.index_id, feed.rev, docs, feed.sizes, full=feed.full)
     return done.bytes_written
 
 
@@ -208,17 +221,33 @@ def _note_published(
     )
 
 
-def _lexical_docs(note: IndexedNote) -> Iterator[LexicalDoc]:
-    names = "\n".join((*(a.alias for a in note.aliases), *note.note.tags))
-    for chunk in note.chunks:
+def _lexical_docs(store: IndexStore, paths: Sequence[str]) -> Iterator[LexicalDoc]:
+    among = [list(paths)]
+    with store.transaction() as connection:
+        notes = connection.execute(f"SELECT path, title, tags FROM notes {_AMONG}", among)
+        titled = {path: (title, tags) for path, title, tags in notes.fetchall()}
+        aliases: dict[str, list[str]] = {path: [] for path in titled}
+        for path, alias in connection.execute(
+            f"SELECT path, alias FROM aliases {_AMONG} ORDER BY path, origin DESC, alias_key", among
+        ).fetchall():
+            aliases[path].append(alias)
+        chunks = connection.execute(
+            f"SELECT path, chunk_id, header_path, text FROM chunks {_AMONG} ORDER BY path, ordinal",
+            among,
+        ).fetchall()
+    for path, chunk_id, header_path, text in chunks:
+        title, tags = titled[path]
         yield LexicalDoc(
-            chunk_id=chunk.chunk_id,
-            path=note.note.path,
-            title=note.note.title,
-            names=names,
-            header_path=chunk.header_path,
-            body=chunk.text,
+            chunk_id=chunk_id,
+            path=path,
+            title=title,
+            names="\n".join((*aliases[path], *tags)),
+            header_path=header_path,
+            body=text,
         )
+
+
+_AMONG = "WHERE path IN (SELECT unnest(?::VARCHAR[]))"
 
 
 def _manifest(connection: duckdb.DuckDBPyConnection) -> dict[str, ManifestEntry]:

@@ -6,7 +6,8 @@ one goes on from there. Nothing is ever written to the vault.
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from filelock import FileLock
 
 from agentm_assets.contract.findings import Finding
 from agentm_assets.contract.rules import LoadedRules
-from agentm_assets.index.build import build_note, contract_key
+from agentm_assets.index.build import contract_key
 from agentm_assets.index.diff import Diff, KnownFile, diff
+from agentm_assets.index.extraction import Batch, Extracted, Extraction, Known, extract_batches
 from agentm_assets.index.linking import forget_keys, record_attachments, record_keys, settle
 from agentm_assets.index.rowio import (
     all_findings,
@@ -25,10 +27,9 @@ from agentm_assets.index.rowio import (
     insert_findings,
     insert_notes,
 )
-from agentm_assets.index.rows import IndexedNote
 from agentm_assets.index.schema import EXTRACT_VERSION
 from agentm_assets.index.store import IndexDamaged, IndexStore, get_meta, set_meta
-from agentm_assets.storage.vault import FileEntry, NoteUnreadable, Scan, Vault, content_hash
+from agentm_assets.storage.vault import FileEntry, Scan, Vault
 
 BATCH_NOTES = 500
 BATCH_BYTES = 8 * 1024 * 1024
@@ -90,7 +91,7 @@ class _Plan:
     todo: tuple[str, ...]
     deferred: int
     built_for: str
-    known: int
+    known: Mapping[str, Known]
 
 
 @dataclass(slots=True)
@@ -179,12 +180,12 @@ def _plan(
             # Kept in the index, so that a killed full pass is finished by whichever comes next.
             generation += 1
             set_meta(connection, "generation", str(generation))
-        known = [KnownFile(*row) for row in connection.execute(_KNOWN).fetchall()]
+        rows = connection.execute(_KNOWN).fetchall()
         last_pass_ns = int(get_meta(connection, "last_pass_ns") or 0)
     built_for = f"{generation}:{EXTRACT_VERSION}:{contract_key(rules)}"
     found = diff(
         scan.notes.values(),
-        known,
+        [KnownFile(path, size, mtime_ns, build) for path, size, mtime_ns, build, _, _ in rows],
         built_for=built_for if rules is not None or options.full else None,
         last_pass_ns=last_pass_ns,
         hash_all=options.hash_all,
@@ -198,13 +199,13 @@ def _plan(
         tuple(todo[:limit]),
         len(todo[limit:]),
         built_for,
-        sum(1 for k in known if k.built_for),
+        {path: Known(digest or "", build or "") for path, *_, digest, build in rows},
     )
 
 
 _KNOWN = """
 SELECT path, coalesce(u.size, n.size), coalesce(u.mtime_ns, n.mtime_ns),
-       CASE WHEN u.path IS NULL THEN b.built_for ELSE '' END
+       CASE WHEN u.path IS NULL THEN b.built_for ELSE '' END, n.content_hash, b.built_for
 FROM notes n JOIN builds b USING (path) FULL JOIN unreadable u USING (path)
 """
 
@@ -220,36 +221,20 @@ def _extract(
     tally = _Tally()
     suspects = set(plan.found.suspects)
     done = 0
-    for batch in _batches([plan.scan.notes[path] for path in plan.todo]):
-        with store.transaction() as connection:
-            known = _known_hashes(connection, [entry.path for entry in batch])
-        notes: list[IndexedNote] = []
-        touched: list[FileEntry] = []
-        unreadable: list[FileEntry] = []
-        for entry in batch:
-            try:
-                data = vault.read_bytes(entry.path)
-            except FileNotFoundError:
-                continue  # gone since the scan: the next pass sees the deletion
-            except NoteUnreadable as error:
-                unreadable.append(entry)
-                finding = Finding(entry.path, None, error.code, error.message, error.cure)
-                tally.unreadable.append(finding)
-                continue
-            digest = content_hash(data)
-            old_digest, old_build = known.get(entry.path, ("", ""))
-            current = old_build == plan.built_for or (rules is None and old_build != "")
-            if digest != old_digest or not current:
-                notes.append(build_note(entry, data, digest, rules))
-            else:
-                touched.append(entry)
-        with store.transaction() as connection:
-            _apply(connection, notes, touched, unreadable, plan.built_for)
-        tally.changed += len(notes)
-        tally.touched += sum(1 for entry in touched if entry.path not in suspects)
-        tally.same += sum(1 for entry in touched if entry.path in suspects)
-        done += len(batch)
-        on_progress("extract", done, len(plan.todo))
+    batches = [
+        Batch(tuple(entries), {e.path: plan.known[e.path] for e in entries if e.path in plan.known})
+        for entries in _batches([plan.scan.notes[path] for path in plan.todo])
+    ]
+    with closing(extract_batches(Extraction(vault, rules, plan.built_for), batches)) as results:
+        for batch, extracted in zip(batches, results, strict=True):
+            with store.transaction() as connection:
+                _apply(connection, extracted, batch.known, plan.built_for)
+            tally.unreadable += extracted.findings
+            tally.changed += len(extracted.notes)
+            tally.touched += sum(1 for e in extracted.touched if e.path not in suspects)
+            tally.same += sum(1 for e in extracted.touched if e.path in suspects)
+            done += len(batch.entries)
+            on_progress("extract", done, len(plan.todo))
     return tally
 
 
@@ -266,27 +251,16 @@ def _batches(entries: Sequence[FileEntry]) -> Iterator[list[FileEntry]]:
         yield batch
 
 
-def _known_hashes(
-    connection: duckdb.DuckDBPyConnection, paths: Sequence[str]
-) -> dict[str, tuple[str, str]]:
-    rows = connection.execute(
-        "SELECT path, content_hash, built_for FROM notes JOIN builds USING (path) "
-        "WHERE path IN (SELECT unnest(?::VARCHAR[]))",
-        [list(paths)],
-    ).fetchall()
-    return {path: (digest, build) for path, digest, build in rows}
-
-
 def _apply(
     connection: duckdb.DuckDBPyConnection,
-    notes: Sequence[IndexedNote],
-    touched: Sequence[FileEntry],
-    unreadable: Sequence[FileEntry],
+    extracted: Extracted,
+    known: Mapping[str, Known],
     built_for: str,
 ) -> None:
+    notes, touched, unreadable = extracted.notes, extracted.touched, extracted.unreadable
     paths = [n.note.path for n in notes]
     if notes:
-        delete_notes(connection, paths)
+        delete_notes(connection, [path for path in paths if path in known])
         insert_notes(connection, notes, built_for)
         record_keys(connection, notes)
         _record_changes(connection, paths)
@@ -327,7 +301,8 @@ def _delete(
 ) -> tuple[int, int]:
     """Drop the rows of notes that are gone. Returns how many were dropped and held back."""
     gone = list(plan.found.deleted)
-    mass = len(gone) > max(BRAKE_NOTES, plan.known * BRAKE_SHARE)
+    known = sum(1 for each in plan.known.values() if each.built_for)
+    mass = len(gone) > max(BRAKE_NOTES, known * BRAKE_SHARE)
     if mass and not options.accept_deletions:
         first_seen = get_meta(connection, "mass_deletion_seen")
         if first_seen is None or now - float(first_seen) < BRAKE_SECONDS:

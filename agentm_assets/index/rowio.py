@@ -38,6 +38,9 @@ _NOTE_TYPES = (
     "VARCHAR VARCHAR VARCHAR VARCHAR[] VARCHAR VARCHAR VARCHAR VARCHAR BOOLEAN"
 )
 _CHUNK_TYPES = "BIGINT VARCHAR INTEGER VARCHAR INTEGER BIGINT BIGINT BIGINT VARCHAR VARCHAR VARCHAR"
+_CHUNK_PLACE = (
+    "chunk_id, path, ordinal, header_path, level, start_byte, end_byte, overlap_start, '', '', ''"
+)
 _LINK_TYPES = (
     "VARCHAR INTEGER VARCHAR VARCHAR VARCHAR VARCHAR BIGINT INTEGER VARCHAR VARCHAR VARCHAR "
     "VARCHAR[]"
@@ -65,6 +68,8 @@ def insert(
 
 def delete_notes(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> None:
     """Remove every row of these notes, of whatever table."""
+    if not paths:
+        return
     for table in NOTE_TABLES:
         _delete(connection, table, paths)
     _delete(connection, "findings", paths)
@@ -156,7 +161,11 @@ def all_findings(connection: duckdb.DuckDBPyConnection) -> tuple[Finding, ...]:
 
 
 def load_notes(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> list[IndexedNote]:
-    """The rows of these notes, in path order; paths without a note are left out."""
+    """The rows of these notes, in path order; paths without a note are left out.
+
+    `text`, `embed_text` and `embed_hash` of the chunks come empty: they are nearly all of the
+    bytes, and what is written from these rows (facts.sqlite) does not hold them.
+    """
     wanted = [list(paths)]
 
     def rows(columns: str, table: str, order: str) -> list[Any]:
@@ -167,7 +176,7 @@ def load_notes(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> l
         ).fetchall()
 
     chunks: dict[str, list[ChunkRow]] = defaultdict(list)
-    for row in rows("*", "chunks", "path, ordinal"):
+    for row in rows(_CHUNK_PLACE, "chunks", "path, ordinal"):
         chunks[row[1]].append(ChunkRow(*row))
     links: dict[str, list[LinkRow]] = defaultdict(list)
     for row in rows("*", "links", "path, ordinal"):
