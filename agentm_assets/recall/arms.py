@@ -69,10 +69,11 @@ class ArmHit:
 def best_chunks(
     hits: Iterable[tuple[int, float]], chunks: Mapping[int, ChunkFacts]
 ) -> dict[str, ArmHit]:
-    """path -> best chunk of each note. Chunks that are gone from `chunks` are left out."""
+    """path -> best chunk of each note; `hits` are best first. Chunks that are gone from `chunks`
+    are left out."""
     best: dict[str, ArmHit] = {}
     for chunk_id, score in hits:
         chunk = chunks.get(chunk_id)
-        if chunk is not None and (chunk.path not in best or score > best[chunk.path].score):
-            best[chunk.path] = ArmHit(chunk, score)
+        if chunk is not None:
+            best.setdefault(chunk.path, ArmHit(chunk, score))
     return best

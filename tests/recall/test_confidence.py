@@ -79,7 +79,8 @@ def test_verdicts(evidence: Evidence, verdict: str) -> None:
 
 def test_an_unknown_name_makes_the_best_evidence_no_answer() -> None:
     assert judge([of(1.0, 0.9)], names_unknown=False)[1] == "answer"
-    assert judge([of(1.0, 0.9)], names_unknown=True)[1] == "none"
+    assert judge([of(1.0, 0.9)], names_unknown=True)[1] != "answer"
+    assert judge([of(0.6, 0.6)], names_unknown=True)[1] == "none"
 
 
 def test_the_best_hit_counts() -> None:
