@@ -4,6 +4,7 @@ Nothing here writes. Symbolic links are never followed, so nothing outside the v
 loop can form.
 """
 
+import errno
 import hashlib
 import os
 import re
@@ -150,7 +151,7 @@ class Vault:
         except FileNotFoundError:
             raise
         except OSError as error:
-            if full.is_symlink():
+            if error.errno == errno.ELOOP:  # what O_NOFOLLOW gives for a link
                 raise NoteUnreadable("symlink-skipped", *_SYMLINK_TEXT) from error
             raise NoteUnreadable(
                 "unreadable",
