@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from agentm_assets.index.vectors import VectorReader
 from agentm_assets.models.export import models_folder, source_model_id
 from agentm_assets.models.manifest import ModelFolderUnusable, load_manifest
 from agentm_assets.models.weights import ModelUnavailable, WeightsRefused, locate
+from agentm_assets.storage.initialise import NO_REPOSITORY, repository_trouble
 from agentm_assets.storage.vault import Vault, VaultError
 
 LOW_DISK_BYTES = 512 * 1024 * 1024
@@ -80,17 +80,20 @@ def _git(root: Path) -> Diagnosis:
         return Diagnosis(
             "git", "warn", "git is not installed", "install it: history and undo rest on it"
         )
-    done = subprocess.run(
-        ["git", "-C", str(root), "rev-parse", "--is-inside-work-tree"],
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode != 0:
+    trouble = repository_trouble(root)
+    if trouble == NO_REPOSITORY:
         return Diagnosis(
             "git",
             "warn",
             "the vault is no git repository: automated writes could not be reverted",
             "run git init in the vault, and commit what is there",
+        )
+    if trouble is not None:
+        return Diagnosis(
+            "git",
+            "warn",
+            f"git can't work in the vault: {trouble}",
+            "mend that: history and undo rest on it",
         )
     return Diagnosis("git", "ok", "the vault is a git repository")
 
@@ -110,9 +113,9 @@ def _rules(root: Path, env: Mapping[str, str]) -> Diagnosis:
 
 def _disk(state_dir: Path) -> Diagnosis:
     folder = state_dir
-    while not folder.exists():
+    while not os.path.lexists(folder) and folder != folder.parent:
         folder = folder.parent
-    if not os.access(folder, os.W_OK):
+    if not os.access(f"{folder}/.", os.W_OK | os.X_OK):  # a file in the place of a folder, too
         return Diagnosis(
             "state",
             "fail",
@@ -138,6 +141,10 @@ def _model(settings: Settings) -> Diagnosis:
             "model", "fail", str(error), "recall goes on by words alone until this is mended"
         )
     folder = models_folder(settings.cache_dir) / source_model_id(source)
+    if not os.path.lexists(folder):
+        return Diagnosis(
+            "model", "warn", f"{folder.name} is not exported yet", "agentm index exports the model"
+        )
     try:
         load_manifest(folder)
     except ModelFolderUnusable as error:
@@ -149,7 +156,7 @@ def _facts(file: Path) -> Diagnosis:
     try:
         with FactsReader.open(file) as facts:
             counts = facts.counts
-    except ServingUnreadable as error:
+    except (ServingUnreadable, OSError) as error:
         return Diagnosis("facts", "fail", str(error), "agentm index")
     return Diagnosis("facts", "ok", f"{counts.notes:,} notes, {counts.chunks:,} chunks")
 
@@ -157,7 +164,7 @@ def _facts(file: Path) -> Diagnosis:
 def _lexical(folder: Path) -> Diagnosis:
     try:
         count = LexicalReader.open(folder).count
-    except ServingUnreadable as error:
+    except (ServingUnreadable, OSError) as error:
         return Diagnosis("lexical", "fail", str(error), "agentm index")
     return Diagnosis("lexical", "ok", f"{count:,} chunks")
 
@@ -165,7 +172,7 @@ def _lexical(folder: Path) -> Diagnosis:
 def _vectors(folder: Path, settings: Settings) -> Diagnosis:
     try:
         reader = VectorReader.open(folder)
-    except ServingUnreadable as error:
+    except (ServingUnreadable, OSError) as error:
         return Diagnosis(
             "vectors", "warn", str(error), "agentm index; until then recall goes by words alone"
         )
@@ -184,7 +191,7 @@ def _vectors(folder: Path, settings: Settings) -> Diagnosis:
 
 
 def _dagster(home: Path) -> Diagnosis:
-    if not (home / "dagster.yaml").exists():
+    if not os.path.lexists(home / "dagster.yaml"):
         return Diagnosis(
             "dagster", "warn", f"{home} is not set up yet", "agentm index, or agentm up"
         )

@@ -39,7 +39,7 @@ def read_state(location: VaultLocation, env: Mapping[str, str]) -> IndexState:
         rules, rules_hash = loaded.rules_hash, loaded.rules_hash
     except RulesError as error:
         rules, rules_hash = f"broken, filing halts: {error}", None
-    with FactsReader.open(location.facts_file) as facts:
+    with _published(location) as facts:
         counts = facts.counts
         pending = pending_changes(
             Vault(location.root).scan(), facts.manifest(), facts.attachments()
@@ -59,6 +59,16 @@ def read_state(location: VaultLocation, env: Mapping[str, str]) -> IndexState:
             deleted=len(pending.deleted),
             findings=facts.findings(),
         )
+
+
+def _published(location: VaultLocation) -> FactsReader:
+    try:
+        return FactsReader.open(location.facts_file)
+    except (ServingUnreadable, OSError) as error:
+        raise ServingUnreadable(
+            f"there is no usable index of the vault {location.root} yet ({error}). "
+            "Run `agentm index`."
+        ) from error
 
 
 def _vectors(location: VaultLocation) -> int:

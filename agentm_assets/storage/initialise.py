@@ -27,6 +27,21 @@ FOLDERS = (
 
 RULES_PATH = "standards/storage-rules.md"
 
+NO_REPOSITORY = "no repository"
+
+# Set inside a git hook, these would lead every command to the hook's repository, not the vault's.
+_REPOSITORY_VARIABLES = frozenset(
+    {
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_DIR",
+        "GIT_INDEX_FILE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+        "GIT_WORK_TREE",
+    }
+)
+
 _IDEAS = b"# Ideas\n\nProject ideas, one a line. You or the agent may add to this list.\n"
 
 
@@ -83,14 +98,22 @@ def _write_new(path: Path, data: bytes) -> None:
 def _git_state(root: Path) -> str:
     if shutil.which("git") is None:
         return "git is not installed: automated writes can't be committed or reverted"
-    inside = subprocess.run(
-        ["git", "-C", str(root), "rev-parse", "--is-inside-work-tree"],
-        capture_output=True,
-        check=False,
-    )
-    if inside.returncode == 0:
+    said = repository_trouble(root)
+    if said is None:
         return "present"
-    return "no repository: automated writes can't be committed or reverted (cure: git init there)"
+    if said == NO_REPOSITORY:
+        cure = "(cure: git init there)"
+        return f"no repository: automated writes can't be committed or reverted {cure}"
+    return f"git can't work there: {said}"
+
+
+def repository_trouble(root: Path) -> str | None:
+    """Why git can't work in `root`: NO_REPOSITORY, or its own words; None when it can."""
+    done = _git(root, "rev-parse", "--is-inside-work-tree")
+    if done.returncode == 0:
+        return None
+    said = done.stderr.strip()
+    return NO_REPOSITORY if "not a git repository" in said else said or f"exit {done.returncode}"
 
 
 def commit_all(root: Path, subject: str) -> str:
@@ -114,9 +137,20 @@ def _commit(subject: str) -> list[str]:
 def _run_git(root: Path, *steps: list[str]) -> str | None:
     """Run git commands in turn; what the first failure said, None when all went well."""
     for step in steps:
-        done = subprocess.run(
-            ["git", "-C", str(root), *step], capture_output=True, text=True, check=False
-        )
+        done = _git(root, *step)
         if done.returncode != 0:
             return f"git failed: {done.stderr.strip() or done.returncode}"
     return None
+
+
+def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: text for name, text in os.environ.items() if name not in _REPOSITORY_VARIABLES}
+    return subprocess.run(
+        ["git", "-C", str(root), *arguments],
+        env=kept | {"LC_ALL": "C"},  # its words are compared
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
