@@ -10,7 +10,13 @@ from typing import Annotated
 
 import typer
 
-from agentm_assets.cli.output import BAD_INPUT, RED_STATE, failures_reported, printable
+from agentm_assets.cli.output import (
+    BAD_INPUT,
+    RED_STATE,
+    failures_reported,
+    note_to_operator,
+    printable,
+)
 
 
 def command(
@@ -28,8 +34,16 @@ def command(
     with failures_reported({InitError: BAD_INPUT}):
         if not root.exists():
             initialise(root, default_rules_text())
-            shutil.copytree(sample_vault(), root, dirs_exist_ok=True)
-            commit_all(root, "Add the sample notes")
+            try:
+                shutil.copytree(sample_vault(), root, dirs_exist_ok=True)
+            except OSError as error:
+                raise InitError(
+                    f"the sample can't be copied to {root} ({error}). Free some space, remove "
+                    "that folder and try again."
+                ) from error
+            committed = commit_all(root, "Add the sample notes")
+            if committed != "committed":
+                note_to_operator(committed)
         elif path is not None:
             raise InitError(f"{root} exists. Name a folder that does not.")
     typer.echo(f"sample vault: {printable(str(root))}")

@@ -43,7 +43,10 @@ def command(
 
         location = Settings.load(os.environ, vault=vault, profile=profile).location
 
+    from agentm_assets.cli.server_lock import after_unclean_end
+    from agentm_assets.cli.state_folder import StateUnusable, dagster_failures_named
     from agentm_assets.definitions import build_defs
+    from agentm_assets.index.assets.bury import bury
     from agentm_assets.index.assets.run import run_index
     from agentm_assets.index.facts_reader import FactsReader
     from resources.embedder import EmbedderResource
@@ -51,7 +54,14 @@ def command(
     from resources.workspace import WorkspaceResource
 
     workspace = WorkspaceResource(vault=str(location.root))
-    with failures_reported(), _progress() as listener:
+    with (
+        failures_reported({StateUnusable: RED_STATE}),
+        dagster_failures_named(location),
+        _streams_given_back(),
+        _progress() as listener,
+    ):
+        home = location.dagster_home
+        after_unclean_end(home, lambda: bury(home, everything=True))
         run = run_index(
             build_defs(
                 {
@@ -66,6 +76,7 @@ def command(
                 "hash_all": check,
                 "accept_deletions": accept_deletions,
             },
+            on_wait=lambda: note_to_operator("another agentm index is running; waiting for it"),
         )
     if not run.success:
         note_to_operator(f"indexing failed: {run.error} (run {run.run_id})")
@@ -73,6 +84,8 @@ def command(
     with failures_reported(), FactsReader.open(location.facts_file) as facts:
         counts, findings = facts.counts, facts.findings()
     numbers = run.numbers
+    if numbers["rebuilt"] != "no":
+        note_to_operator(str(numbers["rebuilt"]))
     if as_json:
         print_json(
             {
@@ -94,8 +107,6 @@ def command(
             }
         )
         return
-    if numbers["rebuilt"] != "no":
-        note_to_operator(str(numbers["rebuilt"]))
     typer.echo(f"tables: {numbers['did']}")
     typer.echo(f"embeddings: {numbers['embeddings_did']}")
     typer.echo(
@@ -117,6 +128,24 @@ def command(
 
 
 @contextmanager
+def _streams_given_back() -> Iterator[None]:
+    """Point stdout and stderr back to where they led, whatever happened.
+
+    Dagster redirects them into files of its own during a run, and when it can't write those (a full
+    disk) it never undoes that: the reason would be lost with everything else that is printed.
+    """
+    import os
+
+    kept = {number: os.dup(number) for number in (1, 2)}
+    try:
+        yield
+    finally:
+        for number, copy in kept.items():
+            os.dup2(copy, number)
+            os.close(copy)
+
+
+@contextmanager
 def _progress() -> Iterator[Callable[[str, int, int], None]]:
     """Rich bars on stderr: one a stage, drawn on a terminal only."""
     from rich.console import Console
@@ -128,13 +157,15 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
         TimeRemainingColumn,
     )
 
+    console = Console(file=sys.stderr)
     bars = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        console=Console(file=sys.stderr),
+        console=console,
         transient=True,
+        disable=not console.is_terminal,
     )
     tasks = {}
 

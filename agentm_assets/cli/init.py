@@ -1,36 +1,47 @@
 """`agentm init`: make a vault, or adopt a folder as it is."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from agentm_assets.cli.options import JsonOption, ProfileOption
-from agentm_assets.cli.output import BAD_INPUT, failures_reported, print_json, printable
+from agentm_assets.cli.output import (
+    BAD_INPUT,
+    RED_STATE,
+    failures_reported,
+    print_json,
+    printable,
+)
 
 
 def command(
-    path: Annotated[Path, typer.Argument(help="Folder of the vault.")] = Path(),
+    path: Annotated[str, typer.Argument(metavar="[PATH]", help="Folder of the vault.")] = ".",
     profile: ProfileOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make a vault at PATH, or adopt the folder there without changing a byte of it."""
+    from agentm_assets.cli.state_folder import StateUnusable, disk_failures_named
     from agentm_assets.config.dagster_home import ensure_dagster_home
-    from agentm_assets.config.directories import config_file, expand_home
+    from agentm_assets.config.directories import config_file
+    from agentm_assets.config.settings import read_file
     from agentm_assets.config.vault import DEFAULT_PROFILE, locate
     from agentm_assets.config.writer import write_profile
     from agentm_assets.contract.rules import default_rules_text
     from agentm_assets.storage.initialise import InitError, initialise
 
-    root = Path(expand_home(os.environ, str(path))).absolute()
-    name = profile or DEFAULT_PROFILE
-    with failures_reported({InitError: BAD_INPUT}):
+    name = DEFAULT_PROFILE if profile is None else profile
+    with failures_reported({InitError: BAD_INPUT, StateUnusable: RED_STATE}):
+        root = _root(os.environ, path)
+        read_file(config_file(os.environ))  # refused before anything is made
         done = initialise(root, default_rules_text())
         location = locate(os.environ, vault=str(root))
         values = {"storage.backend": "vault", "storage.root": str(location.root)}
         write_profile(config_file(os.environ), name, values, make_current=True)
-        ensure_dagster_home(location.dagster_home)
+        with disk_failures_named(location.state_dir):
+            ensure_dagster_home(location.dagster_home)
     if as_json:
         print_json(
             {
@@ -49,3 +60,20 @@ def command(
     typer.echo(f"git: {done.git}")
     typer.echo(f"index and logs: {printable(str(location.state_dir))}")
     typer.echo("Next: agentm index, then agentm recall QUESTION, or agentm up for the UI.")
+
+
+def _root(env: Mapping[str, str], path: str) -> Path:
+    """The folder that is meant. Raises InitError while nothing is made yet."""
+    from agentm_assets.config.directories import expand_home, state_dir
+    from agentm_assets.storage.initialise import InitError
+
+    if not path.strip():
+        raise InitError("the path of the vault is empty. Name its folder, or . for this one.")
+    root = Path(expand_home(env, path)).absolute()
+    state = state_dir(env, root)
+    if Path(os.path.realpath(state)).is_relative_to(os.path.realpath(root)):
+        raise InitError(
+            f"the state directory {state} would lie inside the vault {root}, where it would be "
+            "synced and committed. Choose another folder, or set XDG_STATE_HOME outside of it."
+        )
+    return root

@@ -1,5 +1,6 @@
 """Starting and stopping the Dagster webserver and daemon of one vault."""
 
+import fcntl
 import json
 import os
 import signal
@@ -15,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from filelock import FileLock, Timeout
-
+from agentm_assets.cli.server_lock import ServerLock, ServersRunning, server_lock
+from agentm_assets.cli.state_folder import disk_failures_named
 from agentm_assets.config.dagster_home import ensure_dagster_home
 from agentm_assets.config.vault import VaultLocation
 
@@ -45,33 +46,86 @@ def serve(location: VaultLocation, host: str, port: int, on_ready: Callable[[str
     """Run webserver and daemon until a signal or until one of them ends.
 
     `port` 0 takes a free one. `on_ready` gets the address once the code location is loaded.
-    Raises ServersError: already running, port taken, a server that ended by itself.
+    Raises ServersError: already running, port taken, a server that ended by itself; StateUnusable
+    when its folders can't be written.
     """
-    ensure_dagster_home(location.dagster_home)
-    # Two daemons on one home run every schedule twice and corrupt its run storage.
-    lock = FileLock(location.dagster_home / "agentm-up.lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout as error:
-        raise ServersError(
-            f"agentm up is running for {location.root} already. Use its UI, or stop it first."
-        ) from error
+    home = location.dagster_home
     with ExitStack() as stack:
-        stack.callback(lock.release)
+        with disk_failures_named(location.state_dir):
+            ensure_dagster_home(home)
+            location.log_dir.mkdir(parents=True, exist_ok=True)
+            lock = _locked(stack, location)
         port = _free_port(host, port)
         address = f"http://{host}:{port}"
         stop = _Stop()
         stack.enter_context(stop)
+        if lock.unclean:
+            _bury(home, "--all")
+        lock.name([os.getpid()])
         servers: list[_Server] = []
-        stack.callback(_stop_all, servers)
-        servers.append(_start("dagster-webserver", ["-h", host, "-p", str(port)], location))
-        servers.append(_start("dagster-daemon", ["run"], location))
+        stack.callback(_stop_all, servers, lock)
+        servers.append(_start("dagster-webserver", ["-h", host, "-p", str(port)], location, lock))
+        servers.append(_start("dagster-daemon", ["run"], location, lock))
+        lock.name([os.getpid(), *(server.process.pid for server in servers)])
+        runs = _CommandLineRuns(home)
+        runs.look()
         _wait_until_ready(address, servers, stop)
         if not stop.asked:
             on_ready(address)
         while not stop.asked:
             _raise_if_ended(servers)
+            runs.look()
             stop.wait(0.5)
+
+
+def _locked(stack: ExitStack, location: VaultLocation) -> ServerLock:
+    try:
+        return stack.enter_context(server_lock(location.dagster_home))
+    except ServersRunning as error:
+        raise ServersError(
+            f"agentm up is running for {location.root} already. Use its UI, or stop it first "
+            f"(processes: {error.processes or 'unknown'})."
+        ) from error
+
+
+class _CommandLineRuns:
+    """Notices that a run of `agentm index` has ended. One that was killed must be buried, else the
+    sensors wait for it for ever; whether it was, its records tell."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._lock_file = home / "agentm-index.lock"
+        self._due = True  # what was killed while nobody watched
+
+    def look(self) -> None:
+        if self._is_alive():
+            self._due = True
+        elif self._due:
+            self._due = False
+            _bury(self._home)
+
+    def _is_alive(self) -> bool:
+        try:
+            with self._lock_file.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except BlockingIOError:
+            return True
+        return False
+
+
+def _bury(home: Path, *arguments: str) -> None:
+    """End the records of killed runs, in a process of its own that may import Dagster."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "agentm_assets.index.assets.bury", str(home), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        start_new_session=True,  # Ctrl-C is for us to act on
+    )
+    if done.returncode != 0:
+        raise ServersError(f"Dagster can't use its records in {home}: {done.stderr.strip()[-300:]}")
 
 
 class _Stop:
@@ -99,8 +153,9 @@ class _Stop:
             time.sleep(0.05)
 
 
-def _start(program: str, arguments: Sequence[str], location: VaultLocation) -> _Server:
-    location.log_dir.mkdir(parents=True, exist_ok=True)
+def _start(
+    program: str, arguments: Sequence[str], location: VaultLocation, lock: ServerLock
+) -> _Server:
     log = location.log_dir / f"{program}.log"
     environment = os.environ | {
         "DAGSTER_HOME": str(location.dagster_home),
@@ -117,6 +172,7 @@ def _start(program: str, arguments: Sequence[str], location: VaultLocation) -> _
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            pass_fds=(lock.descriptor,),
         )
     return _Server(program, process, log)
 
@@ -164,7 +220,7 @@ def _raise_if_ended(servers: Sequence[_Server]) -> None:
             )
 
 
-def _stop_all(servers: Sequence[_Server]) -> None:
+def _stop_all(servers: Sequence[_Server], lock: ServerLock) -> None:
     """Ask all to stop, then insist. Each server is a session of its own, so its children go too."""
     for server in servers:
         if server.process.poll() is None:
@@ -179,6 +235,7 @@ def _stop_all(servers: Sequence[_Server]) -> None:
             os.killpg(server.process.pid, signal.SIGTERM)
         except ProcessLookupError:
             continue  # nothing of it is left
+    lock.clear()
 
 
 def _free_port(host: str, port: int) -> int:

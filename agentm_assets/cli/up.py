@@ -19,9 +19,10 @@ def command(
 ) -> None:
     """Start the Dagster UI and the daemon: sensors, schedules and runs for this vault."""
     from agentm_assets.cli.servers import ServersError, serve
+    from agentm_assets.cli.state_folder import StateUnusable
     from agentm_assets.config.vault import locate
 
-    with failures_reported({ServersError: RED_STATE}):
+    with failures_reported({ServersError: RED_STATE, StateUnusable: RED_STATE}):
         location = locate(os.environ, vault=vault, profile=profile)
         typer.echo(f"starting Dagster for {printable(str(location.root))} …", err=True)
 
