@@ -24,6 +24,7 @@ _SLOPE, _MIDDLE = 7.1, 0.416
 _LEXICAL_SLOPE, _LEXICAL_MIDDLE = 3.9, 0.45  # without a cosine, coverage alone says less
 _STOP_TEXT = " ".join(sorted(STOP_WORDS))
 _UNKNOWN_NAME_FACTOR = 0.3
+_NAMED_CONFIDENCE = 0.75  # at least; it mentions the issue that is asked about, and maybe no more
 _DATED_CONFIDENCE = 0.6  # "what happened yesterday?" has no words to hold, and notes of that day
 
 
@@ -72,7 +73,11 @@ def judge(evidence: Sequence[Evidence], *, names_unknown: bool) -> tuple[float, 
 
 def _confidence(evidence: Evidence) -> float:
     if evidence.named:
-        return 1.0
+        return max(_NAMED_CONFIDENCE, _from_content(evidence))
+    return _from_content(evidence)
+
+
+def _from_content(evidence: Evidence) -> float:
     if evidence.coverage is None and evidence.in_time:
         return _DATED_CONFIDENCE
     if evidence.cosine is None:

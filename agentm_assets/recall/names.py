@@ -37,10 +37,15 @@ _EDGE_MARKS = "\"'`“”‘’«»()[]{}<>.,;:!?*_"
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A note that the question names. `start` is the byte of the mention, None for an alias."""
+    """A note that the question names.
+
+    `start` is the byte of the mention, None for an alias. `specific`: it mentions the one thing
+    that is asked about (an issue, a commit, a page), not only a project or a person.
+    """
 
     bonus: float
     start: int | None
+    specific: bool = False
 
 
 def entities_of(question: str, context: EntityContext) -> tuple[str, ...]:
@@ -61,13 +66,19 @@ def notes_with_entities(keys: Sequence[str], facts: FactsReader) -> dict[str, Na
         bonus = ENTITY_BONUS / sqrt(max(1, len({mention.path for mention in mentions})))
         for mention in mentions:
             if mention.path not in found or bonus > found[mention.path].bonus:
-                found[mention.path] = Named(bonus, mention.start)
+                found[mention.path] = Named(bonus, mention.start, _is_specific(key))
     return found
 
 
 def names_unknown_thing(keys: Sequence[str], found: Mapping[str, Named]) -> bool:
     """Whether the question is about one issue, commit or page that no note mentions."""
-    return not found and any(key.startswith(_SPECIFIC) for key in keys)
+    return not found and any(_is_specific(key) for key in keys)
+
+
+def _is_specific(key: str) -> bool:
+    """Whether a key names one thing for certain: `#1` and a bare hash are guesses."""
+    guessed = key.startswith("issue:#") or (key.startswith("commit:") and "@" not in key)
+    return key.startswith(_SPECIFIC) and not guessed
 
 
 def notes_called(question: str, facts: FactsReader) -> dict[str, Named]:

@@ -4,7 +4,7 @@ from agentm_assets.recall.answer import Answer
 from agentm_assets.recall.confidence import judge
 from agentm_assets.recall.names import unknown_names
 from agentm_assets.recall.penalties import PenaltyContext
-from agentm_assets.recall.pool import gather
+from agentm_assets.recall.pool import Pool, gather
 from agentm_assets.recall.question import LONGEST_QUESTION, Asked, RecallOptions, understand
 from agentm_assets.recall.rank import rank
 from agentm_assets.recall.show import READ_AHEAD, Shown, show
@@ -41,13 +41,13 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
         verdict=verdict,
         confidence=confidence,
         mode="hybrid" if pool.hybrid else "lexical",
-        why="; ".join(_remarks(asked, shown, sources)) or None,
+        why="; ".join(_remarks(asked, pool, shown, sources)) or None,
         hits=shown.hits,
     )
 
 
-def _remarks(asked: Asked, shown: Shown, sources: Sources) -> list[str]:
-    found = list(sources.remarks)
+def _remarks(asked: Asked, pool: Pool, shown: Shown, sources: Sources) -> list[str]:
+    found = [*sources.remarks, *([pool.remark] if pool.remark else [])]
     if asked.shortened:
         found.append(f"only the first {LONGEST_QUESTION} characters of the question were used")
     if shown.unreadable:

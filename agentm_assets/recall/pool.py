@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from agentm_assets.contract.excludes import is_excluded
 from agentm_assets.index.facts_reader import ChunkFacts, FactsReader, NoteFacts
+from agentm_assets.index.serving import ServingUnreadable
 from agentm_assets.recall.arms import OVER_FETCH, OVER_FETCH_BOUNDED, ArmHit, best_chunks
 from agentm_assets.recall.decay import FRESH, Faded, faded, last_touch
 from agentm_assets.recall.names import (
@@ -49,14 +50,15 @@ class Pool:
     named: Mapping[str, Named]
     names_unknown_thing: bool
     hybrid: bool
+    remark: str | None  # why the dense arm failed on this question
 
 
 def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
     """Run the arms and look up their notes. Call it inside a snapshot of the facts."""
-    bounded = (asked.bounds, asked.phrase, options.type, options.space) != (None,) * 4
-    limit = OVER_FETCH_BOUNDED if bounded else OVER_FETCH
+    narrowed = (asked.bounds, asked.phrase, options.type, options.space) != (None,) * 4
+    limit = OVER_FETCH_BOUNDED if narrowed or sources.rules.excludes else OVER_FETCH
     lexical = _lexical(asked, sources, limit)
-    dense = _dense(asked, sources, limit)
+    dense, dense_remark = _dense(asked, sources, limit)
     entities = entities_of(asked.text, sources.entity_context)
     mentioning = notes_with_entities(entities, sources.facts)
     named = {**notes_called(asked.topic, sources.facts), **mentioning}
@@ -67,7 +69,8 @@ def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
     rows = {note.path: (chunk, note) for chunk, note in found}
     others = {*named, *_dated(asked, options.now, sources.facts)} - rows.keys()
     for chunk, note in sources.facts.notes_with_first_chunk(sorted(others)):
-        rows[note.path] = (chunk, note)
+        mention = named[note.path].start if note.path in named else None
+        rows[note.path] = (_chunk_at(mention, chunk, sources.facts), note)
 
     candidates = _eligible(rows, asked, options, sources)
     return Pool(
@@ -78,7 +81,8 @@ def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
         dense_complete=len(dense) < limit,
         named={path: each for path, each in named.items() if path in candidates},
         names_unknown_thing=names_unknown_thing(entities, mentioning),
-        hybrid=sources.vectors is not None,
+        hybrid=sources.vectors is not None and dense_remark is None,
+        remark=dense_remark,
     )
 
 
@@ -88,10 +92,26 @@ def _lexical(asked: Asked, sources: Sources, limit: int) -> list[tuple[int, floa
     return [(hit.chunk_id, hit.score) for hit in sources.lexical.search(asked.topic, limit)]
 
 
-def _dense(asked: Asked, sources: Sources, limit: int) -> Sequence[tuple[int, float]]:
+def _dense(
+    asked: Asked, sources: Sources, limit: int
+) -> tuple[Sequence[tuple[int, float]], str | None]:
+    """The arm's hits, and why it has none although it was there."""
     if sources.vectors is None or sources.embedder is None:
-        return []
-    return sources.vectors.search(sources.embedder.embed_one(asked.text), limit)
+        return [], None
+    from agentm_assets.models.embedder import EmbeddingFailed  # loaded already, with the embedder
+
+    try:
+        return sources.vectors.search(sources.embedder.embed_one(asked.text), limit), None
+    except (EmbeddingFailed, ServingUnreadable) as error:
+        return [], f"searched by words alone: {error}"
+
+
+def _chunk_at(mention: int | None, first: ChunkFacts, facts: FactsReader) -> ChunkFacts:
+    """The chunk that holds a mention; the first one when it stands in the frontmatter."""
+    if mention is None or mention < first.end:
+        return first
+    held = [c for c in facts.chunks_of(first.path) if c.start <= mention < c.end]
+    return held[0] if held else first
 
 
 def _of(candidates: Mapping[str, Candidate], hits: Mapping[str, ArmHit]) -> dict[str, ArmHit]:

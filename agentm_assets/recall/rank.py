@@ -23,12 +23,13 @@ DATED_BONUS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A note at its place. `chunk` is the section to show. `in_time`: a phrase of the question
-    names the day it was captured."""
+    """A note at its place. `chunk` is the section to show. `named`: it mentions the one thing that
+    is asked about. `in_time`: a phrase of the question names the day it was captured."""
 
     path: str
     score: float
     chunk: ChunkFacts
+    named: bool
     in_time: bool
     parts: ScoreParts
 
@@ -54,6 +55,7 @@ def rank(pool: Pool, asked: Asked, context: PenaltyContext, limit: int) -> list[
             path=path,
             score=score,
             chunk=_section(path, pool, lexical, dense),
+            named=path in pool.named and pool.named[path].specific,
             in_time=bool(pool.candidates[path].in_time),
             parts=_parts(path, pool, places, penalties[path]),
         )

@@ -162,6 +162,6 @@ def _evidence(each: _Kept, terms: Mapping[str, float], sources: Sources) -> Evid
     return Evidence(
         coverage=coverage(terms, sources.lexical.analyse("\n".join(words))),
         cosine=each.ranked.parts.dense_score,
-        named=each.ranked.parts.entity,
+        named=each.ranked.named,
         in_time=each.ranked.in_time,
     )

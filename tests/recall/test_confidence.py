@@ -83,6 +83,12 @@ def test_an_unknown_name_makes_the_best_evidence_no_answer() -> None:
     assert judge([of(0.6, 0.6)], names_unknown=True)[1] == "none"
 
 
+def test_the_mention_of_what_is_asked_for_counts_but_is_not_all() -> None:
+    bare = judge([Evidence(0.0, 0.0, named=True, in_time=False)], names_unknown=False)[0]
+    full = judge([Evidence(1.0, 0.9, named=True, in_time=False)], names_unknown=False)[0]
+    assert ANSWER_FROM < bare < full
+
+
 def test_the_best_hit_counts() -> None:
     assert judge([of(0.1, 0.1), of(1.0, 0.8)], names_unknown=False)[1] == "answer"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentm_assets.models.embedder import Embedder
+from agentm_assets.models.embedder import Embedder, EmbeddingFailed
 from agentm_assets.recall.errors import IndexMissing
 from agentm_assets.recall.opening import WarmSources
 
@@ -79,6 +79,27 @@ def test_a_missing_or_damaged_model_leaves_words(hybrid: Asker) -> None:
     assert answer.mode == "lexical"
     assert "can't be used" in (answer.why or "")
     assert answer.hits[0].path == "kettle.md"
+
+
+class Wedged:
+    """An embedder that answers and gives nothing usable."""
+
+    def __init__(self, model_id: str) -> None:
+        self.model_id = model_id
+
+    def embed_one(self, text: str) -> object:
+        raise EmbeddingFailed(f"{self.model_id} gave no unit vector")
+
+
+def test_an_embedder_that_fails_on_the_question_leaves_words(hybrid: Asker) -> None:
+    sources = hybrid.sources()
+    answer = hybrid.ask("kettle", dataclasses.replace(sources, embedder=Wedged("m")))
+    assert (answer.mode, answer.why) == (
+        "lexical",
+        "searched by words alone: m gave no unit vector",
+    )
+    assert answer.hits[0].path == "kettle.md"
+    assert answer.hits[0].parts.dense_rank is None
 
 
 def test_damaged_vectors_leave_words(hybrid: Asker) -> None:

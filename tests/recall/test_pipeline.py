@@ -215,6 +215,29 @@ def test_an_entity_is_found_by_another_spelling(vault_of: VaultOf) -> None:
     assert answer.verdict == "answer"
 
 
+def test_a_named_thing_is_shown_where_it_stands(vault_of: VaultOf) -> None:
+    parts = "".join(f"## Part {n}\n\nWords {n}.\n\n" for n in range(5))
+    asker = vault_of({"long.md": f"# Long\n\n{parts}## Links\n\nhttps://x.example/kettle?a=1\n"})
+    hit = asker.ask("https://x.example/kettle?a=1").hits[0]
+    assert hit.header_path == "Long > Links"
+    asker = vault_of({"long.md": f"# Long\n\n{parts}## Links\n\nAcme/Teapot#12 here\n"})
+    hit = asker.ask("github.com/acme/teapot/pull/12").hits[0]
+    assert hit.header_path == "Long > Links"
+
+
+def test_a_guessed_reference_does_not_cost_confidence(vault_of: VaultOf) -> None:
+    asker = vault_of(KETTLES)
+    plain = asker.ask("How fast does the kettle boil?").confidence
+    assert asker.ask("How fast does the #1 kettle boil?").confidence > 0.5 * plain
+
+
+def test_excludes_do_not_crowd_out_what_may_be_shown(vault_of: VaultOf) -> None:
+    rules = rules_with("excludes: []", "excludes: [drafts]")
+    hidden = {f"drafts/{n}.md": f"# Kettle\n\nThe kettle, kettle {n}.\n" for n in range(250)}
+    asker = vault_of({**hidden, "b.md": "# Pot\n\nBeside many words, one kettle.\n", RULES: rules})
+    assert asker.paths("kettle") == ["b.md"]
+
+
 def test_an_issue_that_no_note_mentions_is_no_answer(vault_of: VaultOf) -> None:
     asker = vault_of({**KETTLES, "noise.md": "# Acme kettle\n\nThe acme kettle boils.\n"})
     assert asker.ask("acme/kettle#99").verdict != "answer"
