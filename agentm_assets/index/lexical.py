@@ -1,60 +1,83 @@
-"""The lexical serving file: BM25 over chunks, by tantivy.
+"""The lexical serving files: BM25 over chunks, by tantivy.
 
 Chosen by measurement (docs/performance.md): a millisecond a query on 75,000 chunks, milliseconds to
-add a note, readers that never block. One generation folder holds one index; a full rebuild writes
-the next generation and flips `manifest.json` by rename, so a reader never meets an empty index.
+add a note, readers that never block. One generation folder holds one index; publishing in full
+writes the next generation and flips `manifest.json` by rename, so a reader never meets an empty or
+half-filled index.
 """
 
+import contextlib
 import heapq
-import json
 import math
-import os
-import shutil
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import tantivy
 
+from agentm_assets.index.lexical_files import (
+    LexicalState,
+    create_generation,
+    file_sizes,
+    generation_home,
+    next_generation,
+    open_generation,
+    read_manifest,
+    remove_others,
+    tantivy_errors,
+    write_manifest,
+)
+from agentm_assets.index.lexical_schema import (
+    BM25_BOOSTS,
+    CHARACTER_BOOST,
+    FLAT_BOOSTS,
+    FORMAT,
+    IDENTIFIER_BOOST,
+    LexicalDoc,
+    build_document,
+    path_term,
+)
 from agentm_assets.index.lexical_terms import (
     STOP_WORDS,
-    grams,
-    grams_analyzer,
+    characters,
+    identifiers,
+    lone_characters,
+    normal,
     parts,
     words,
-    words_analyzer,
 )
-from agentm_assets.index.serving import ServingUnreadable
+from agentm_assets.index.serving import (
+    ServingUnreadable,
+    is_reported,
+    report_damage,
+)
 
-FORMAT = 1
-"""Raise it when fields or terms change: an index of another format is written anew."""
+__all__ = [
+    "LexicalBusy",
+    "LexicalDoc",
+    "LexicalHit",
+    "LexicalPublished",
+    "LexicalPublisher",
+    "LexicalReader",
+    "LexicalState",
+]
 
-BOOSTS: dict[str, float] = {
-    "title": 4.0,
-    "names": 3.0,
-    "header_path": 1.5,
-    "body": 1.0,
-    "parts": 0.5,
-}
-"""Weight of each field (design: recall). A whole identifier outweighs its parts."""
-
-GRAM_BOOST = 1.0
 MAX_TERMS = 64
 """Terms of a question that are searched for, the rarest first: bounds a pasted page's cost."""
 
-_WRITER_HEAP = 64_000_000
+MAX_QUESTION_CHARS = 10_000
+MAX_DISTINCT_TERMS = 512
+"""What of a question is looked at before the rarest terms are chosen."""
+
+_WRITER_HEAP = 64_000_000  # bytes, before tantivy writes a segment
+_LOCK_WAITS = (0.05, 0.1, 0.2, 0.4, 0.8)  # seconds between attempts
+_REOPENINGS = 20
+_TIES = 32  # hits fetched beyond the limit, to see whether the last ones tie
 
 
-@dataclass(frozen=True, slots=True)
-class LexicalDoc:
-    """One chunk as it is searched. `names` are the note's aliases and tags, one a line."""
-
-    chunk_id: int
-    path: str
-    title: str
-    names: str
-    header_path: str
-    body: str
+class LexicalBusy(Exception):
+    """Another process is writing the index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,35 +89,28 @@ class LexicalHit:
 
 
 @dataclass(frozen=True, slots=True)
-class LexicalState:
-    """For which index and up to which revision the file holds."""
-
-    format: int
-    index_id: str
-    rev: int
-    generation: int
-
-
-@dataclass(frozen=True, slots=True)
 class LexicalPublished:
+    """What one publishing wrote."""
+
     docs: int
     bytes_written: int
 
 
 class LexicalPublisher:
-    """The one writer of the folder; the caller sees to it that there is only one."""
+    """The one writer of the folder. tantivy's own lock keeps a second one out; a process that
+    dies lets go of it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def state(self) -> LexicalState | None:
         """What is published; None when it is missing, damaged or of another format."""
+        if is_reported(self.folder):
+            return None
         try:
-            state = _read_manifest(self.folder)
-            _open_index(self.folder, state.generation)
+            return LexicalReader.open(self.folder).state
         except ServingUnreadable:
             return None
-        return state
 
     def publish(
         self,
@@ -105,223 +121,257 @@ class LexicalPublisher:
         *,
         full: bool,
     ) -> LexicalPublished:
-        """Replace the chunks of `dead_paths` by `docs`; `full` starts a new generation instead.
+        """Replace the chunks of the paths of `docs`, and of `dead_paths`, by `docs`; `full` starts
+        a new generation instead. A kill at any point leaves what was published before, or all of
+        this; publishing the same again changes nothing.
 
-        Raises ServingUnreadable when the published index can't be continued: publish it in full.
+        Raises ServingUnreadable when the published index can't be continued (publish it in full
+        then) and LexicalBusy when another process has been writing it for two seconds.
         """
-        try:
-            before = _read_manifest(self.folder)
-        except ServingUnreadable:
-            if not full:
-                raise
-            before = LexicalState(FORMAT, index_id, 0, _last_generation(self.folder))
-        generation = before.generation + 1 if full else before.generation
-        home = _generation(self.folder, generation)
         if full:
-            shutil.rmtree(home, ignore_errors=True)
-            home.mkdir(parents=True)
-            index = tantivy.Index(_schema(), path=str(home))
+            generation = next_generation(self.folder)
+            index = create_generation(self.folder, generation)
         else:
-            index = _open_index(self.folder, generation)
-        _register(index)
-        files = _files(home)
-        count = 0
-        try:
-            writer = index.writer(_WRITER_HEAP, 1)
-            for path in dead_paths:
-                if not full:
-                    writer.delete_documents_by_term("path", path)
-            for doc in docs:
-                writer.add_document(_document(doc))
-                count += 1
-            writer.commit()
-            writer.wait_merging_threads()
-        except ValueError as error:
-            raise ServingUnreadable(
-                f"the lexical index {home} can't be written: {error}"
-            ) from error
-        written = sum(size for name, size in _files(home).items() if files.get(name) != size)
-        _write_manifest(self.folder, LexicalState(FORMAT, index_id, rev, generation))
+            before = read_manifest(self.folder)
+            if is_reported(self.folder):
+                raise ServingUnreadable("a reader found the lexical index damaged")
+            if before.index_id != index_id:
+                raise ServingUnreadable("the lexical index belongs to another index")
+            generation = before.generation
+            index = open_generation(self.folder, generation)
+        home = generation_home(self.folder, generation)
+        sizes = file_sizes(home)
+        count = _write(index, home, docs, () if full else dead_paths, replace=not full)
+        written = sum(size for name, size in file_sizes(home).items() if sizes.get(name) != size)
+        write_manifest(self.folder, LexicalState(FORMAT, index_id, rev, generation))
         if full:
-            for old in self.folder.glob("gen-*"):
-                if old != home:
-                    shutil.rmtree(old, ignore_errors=True)
+            remove_others(self.folder, generation)
         return LexicalPublished(count, written)
 
 
-class LexicalReader:
-    """A view of the published index; `refresh` moves it to the newest state."""
+def _write(
+    index: tantivy.Index,
+    home: Path,
+    docs: Iterable[LexicalDoc],
+    dead_paths: Iterable[str],
+    *,
+    replace: bool,
+) -> int:
+    """One commit. Returns the number of chunks added."""
+    writer = _writer(index, home)
+    gone: set[str] = set()
 
-    def __init__(self, folder: Path, state: LexicalState, index: tantivy.Index) -> None:
+    def delete(path: str) -> None:
+        if path not in gone:
+            gone.add(path)
+            writer.delete_documents_by_term("path", path_term(path))
+
+    for path in dead_paths:
+        delete(path)
+    count = 0
+    for doc in docs:
+        if replace:
+            delete(doc.path)
+        document = build_document(doc)
+        with tantivy_errors(home):
+            writer.add_document(document)
+        count += 1
+    with tantivy_errors(home):
+        writer.commit()
+        writer.wait_merging_threads()
+    return count
+
+
+def _writer(index: tantivy.Index, home: Path) -> tantivy.IndexWriter:
+    for wait in (*_LOCK_WAITS, None):
+        try:
+            with tantivy_errors(home):
+                return index.writer(_WRITER_HEAP, 1)
+        except ServingUnreadable as error:
+            if "LockBusy" not in str(error):
+                raise
+            if wait is None:
+                raise LexicalBusy(
+                    f"another process is writing {home}; wait for it to end and try again"
+                ) from error
+        time.sleep(wait)
+    raise AssertionError("unreachable")
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    text: str
+    alone: bool  # a character that stands alone
+    idf: float
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    state: LexicalState
+    index: tantivy.Index
+    searcher: tantivy.Searcher
+
+
+class LexicalReader:
+    """A view of the published index; `refresh` moves it to the newest state. Safe to share
+    between threads."""
+
+    def __init__(self, folder: Path, view: _View) -> None:
         self.folder = folder
-        self.state = state
-        self._index = index
-        self._searcher = index.searcher()
+        self._view = view
 
     @classmethod
     def open(cls, folder: Path) -> "LexicalReader":
         """Raises ServingUnreadable when it is missing, damaged or of another format."""
-        for attempt in (1, 2):
-            state = _read_manifest(folder)
-            try:
-                index = _open_index(folder, state.generation)
-            except ServingUnreadable:
-                # Between the two reads a full publishing may have replaced the generation.
-                if attempt == 2 or _read_manifest(folder).generation == state.generation:
-                    raise
-                continue
-            _register(index)
-            return cls(folder, state, index)
-        raise AssertionError("unreachable")
+        return cls(folder, _open_view(folder))
 
-    def refresh(self) -> None:
-        """See what was published since. Raises ServingUnreadable."""
-        state = _read_manifest(self.folder)
-        if state.generation != self.state.generation:
-            fresh = LexicalReader.open(self.folder)
-            self.state, self._index = fresh.state, fresh._index
-        elif state == self.state:
-            return
-        else:
-            self._index.reload()
-            self.state = state
-        self._searcher = self._index.searcher()
+    @property
+    def state(self) -> LexicalState:
+        return self._view.state
 
     @property
     def count(self) -> int:
         """Chunks in the index."""
-        return int(self._searcher.num_docs)
+        return int(self._view.searcher.num_docs)
+
+    def refresh(self) -> bool:
+        """See what was published since; False when nothing was. Raises ServingUnreadable, and
+        keeps what it has then."""
+        if read_manifest(self.folder) == self._view.state:
+            return False
+        self._view = _open_view(self.folder)
+        return True
 
     def search(self, question: str, limit: int) -> list[LexicalHit]:
-        """The best chunks, best first, equal scores by id. Any text is a valid question."""
-        clauses = self._clauses(question)
-        if not clauses or limit < 1:
-            return []
-        query = tantivy.Query.boolean_query(clauses)
-        found = self._searcher.search(query, limit, count=False).hits
-        ids = self._searcher.fast_field_values("chunk_id", [address for _, address in found])
+        """The best chunks, best first, equal scores by id. Any text is a valid question.
+
+        Raises ServingUnreadable when the index turns out to be damaged.
+        """
+        view = self._view
+        with self._damage_reported(view):
+            clauses = _clauses(view, normal(question[:MAX_QUESTION_CHARS]))
+            if not clauses or limit < 1:
+                return []
+            found = _best(view.searcher, tantivy.Query.boolean_query(clauses), limit)
+            ids = view.searcher.fast_field_values("chunk_id", [address for _, address in found])
         hits = [
             LexicalHit(int(chunk), float(score))
             for (score, _), chunk in zip(found, ids, strict=True)
         ]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))
+        return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[:limit]
 
     def question_terms(self, question: str) -> list[tuple[str, float]]:
         """The distinct terms that a question is searched by, with their inverse document
-        frequency (BM25's, never negative), in the order of the question."""
-        terms = list(dict.fromkeys(words(question)))
-        telling = [term for term in terms if term not in _STEMMED_STOP_WORDS]
-        pairs = list(dict.fromkeys(grams(question)))
-        # A run of a blankless script is one giant word that hardly recurs; its pairs stand for it.
-        chosen = [t for t in (telling or terms) if not any(True for _ in grams(t))] + pairs
-        weighed = [(term, self._idf(term)) for term in chosen]
-        if len(weighed) <= MAX_TERMS:
-            return weighed
-        rarest = set(heapq.nlargest(MAX_TERMS, weighed, key=lambda item: (item[1], item[0])))
-        return [item for item in weighed if item in rarest]
+        frequency (BM25's, never negative): words in the order of the question, those of scripts
+        without blanks after the others."""
+        view = self._view
+        with self._damage_reported(view):
+            terms = _terms(view, normal(question[:MAX_QUESTION_CHARS]))
+        return [(term.text, term.idf) for term in terms]
 
     def analyse(self, text: str) -> list[str]:
-        """The terms of any text, as `question_terms` gives them: words, then pairs."""
-        return [*words(text), *grams(text)]
+        """The terms of any text, as `question_terms` gives them."""
+        text = normal(text)
+        return [*words(text), *characters(text)]
 
-    def _idf(self, term: str) -> float:
-        fields = ("grams",) if any(True for _ in grams(term)) else tuple(BOOSTS)
-        seen = max(self._searcher.doc_freq(name, term) for name in fields)
-        count = self.count
-        return math.log(1 + (count - seen + 0.5) / (seen + 0.5))
-
-    def _clauses(self, question: str) -> list[tuple[tantivy.Occur, tantivy.Query]]:
-        schema = self._index.schema
-        clauses: list[tuple[tantivy.Occur, tantivy.Query]] = []
-
-        def add(field: str, term: str, boost: float) -> None:
-            query = tantivy.Query.term_query(schema, field, term)
-            clauses.append((tantivy.Occur.Should, tantivy.Query.boost_query(query, boost)))
-
-        for term, _ in self.question_terms(question):
-            if any(True for _ in grams(term)):
-                add("grams", term, GRAM_BOOST)
-            else:
-                for field, boost in BOOSTS.items():
-                    add(field, term, boost)
-        for part in dict.fromkeys(words(" ".join(parts(question[:10_000])))):
-            add("body", part, BOOSTS["parts"])
-            add("parts", part, BOOSTS["parts"])
-        return clauses[: MAX_TERMS * (len(BOOSTS) + 2)]
+    @contextlib.contextmanager
+    def _damage_reported(self, view: _View) -> Iterator[None]:
+        try:
+            with tantivy_errors(generation_home(self.folder, view.state.generation)):
+                yield
+        except ServingUnreadable:
+            report_damage(self.folder)
+            raise
 
 
+def _open_view(folder: Path) -> _View:
+    for _ in range(_REOPENINGS):
+        state = read_manifest(folder)
+        try:
+            index = open_generation(folder, state.generation)
+            return _View(state, index, index.searcher())
+        except ServingUnreadable:
+            # Between the two reads a publisher may have replaced the generation.
+            if read_manifest(folder).generation == state.generation:
+                raise
+    raise ServingUnreadable(f"the lexical index {folder} is replaced too fast to be read")
+
+
+def _terms(view: _View, question: str) -> list[_Term]:
+    """The terms of a question: its telling words, or all of them when none is."""
+    distinct = list(dict.fromkeys(words(question)))
+    telling = [word for word in distinct if word not in _STEMMED_STOP_WORDS]
+    alone = list(dict.fromkeys(lone_characters(question)))
+    terms = [
+        _Term(text, False, _idf(view, text, _WORD_FIELDS))
+        for text in (telling or alone or distinct)[:MAX_DISTINCT_TERMS]
+        if text not in alone
+    ]
+    terms += [_Term(text, True, _idf(view, text, ("characters",))) for text in alone[:MAX_TERMS]]
+    if len(terms) <= MAX_TERMS:
+        return terms
+    rarest = set(heapq.nlargest(MAX_TERMS, terms, key=lambda term: (term.idf, term.text)))
+    return [term for term in terms if term in rarest]
+
+
+def _idf(view: _View, term: str, fields: Iterable[str]) -> float:
+    """BM25's, of the field in which most chunks have the term."""
+    count = int(view.searcher.num_docs)
+    # Chunks that were replaced count until tantivy merges them away.
+    seen = min(count, max(view.searcher.doc_freq(field, term) for field in fields))
+    return math.log(1 + (count - seen + 0.5) / (seen + 0.5))
+
+
+def _clauses(view: _View, question: str) -> list[tuple[tantivy.Occur, tantivy.Query]]:
+    """Term queries joined by "or". Never tantivy's query language: a question is no query."""
+    schema = view.index.schema
+    clauses: list[tuple[tantivy.Occur, tantivy.Query]] = []
+
+    def bm25(field: str, term: str, boost: float) -> None:
+        query = tantivy.Query.term_query(schema, field, term, "freq")
+        clauses.append((tantivy.Occur.Should, tantivy.Query.boost_query(query, boost)))
+
+    def flat(field: str, term: str, score: float) -> None:
+        query = tantivy.Query.term_query(schema, field, term, "basic")
+        clauses.append((tantivy.Occur.Should, tantivy.Query.const_score_query(query, score)))
+
+    for term in _terms(view, question):
+        if term.alone:
+            flat("characters", term.text, CHARACTER_BOOST * term.idf)
+            continue
+        for field, boost in BM25_BOOSTS.items():
+            bm25(field, term.text, boost)
+        for field, boost in FLAT_BOOSTS.items():
+            flat(field, term.text, boost * term.idf)
+    for whole in list(dict.fromkeys(identifiers(question)))[:MAX_TERMS]:
+        flat("identifiers", whole, IDENTIFIER_BOOST * _idf(view, whole, ("identifiers",)))
+    for part in _question_parts(question)[:MAX_TERMS]:
+        score = FLAT_BOOSTS["parts"] * _idf(view, part, ("body", "parts"))
+        flat("body", part, score)
+        flat("parts", part, score)
+    return clauses
+
+
+def _question_parts(question: str) -> list[str]:
+    """Parts of compounds that are worth asking for: single letters and numbers stand everywhere."""
+    telling = [part for part in parts(question) if len(part) > 1 and not part.isdecimal()]
+    return list(dict.fromkeys(words(" ".join(telling))))
+
+
+def _best(
+    searcher: tantivy.Searcher, query: tantivy.Query, limit: int
+) -> list[tuple[float, tantivy.DocAddress]]:
+    """At least the `limit` best hits and all that tie with the last of them: tantivy would cut
+    among equals by where they lie."""
+    wanted = limit + _TIES
+    while True:
+        found: list[tuple[float, tantivy.DocAddress]] = searcher.search(
+            query, wanted, count=False
+        ).hits
+        if len(found) < wanted or found[-1][0] < found[limit - 1][0]:
+            return found
+        wanted *= 2
+
+
+_WORD_FIELDS = (*BM25_BOOSTS, *FLAT_BOOSTS)
 _STEMMED_STOP_WORDS = frozenset(words(" ".join(STOP_WORDS)))
-
-
-def _schema() -> tantivy.Schema:
-    builder = tantivy.SchemaBuilder()
-    builder.add_unsigned_field("chunk_id", stored=False, indexed=False, fast=True)
-    builder.add_text_field("path", tokenizer_name="raw", index_option="basic")
-    for field in BOOSTS:
-        builder.add_text_field(field, tokenizer_name="words", index_option="freq")
-    builder.add_text_field("grams", tokenizer_name="grams", index_option="freq")
-    return builder.build()
-
-
-def _register(index: tantivy.Index) -> None:
-    index.register_tokenizer("words", words_analyzer())
-    index.register_tokenizer("grams", grams_analyzer())
-
-
-def _document(doc: LexicalDoc) -> tantivy.Document:
-    document = tantivy.Document()
-    document.add_unsigned("chunk_id", doc.chunk_id)
-    document.add_text("path", doc.path)
-    document.add_text("title", doc.title)
-    document.add_text("names", doc.names)
-    document.add_text("header_path", doc.header_path)
-    document.add_text("body", doc.body)
-    whole = "\n".join((doc.title, doc.names, doc.header_path, doc.body))
-    document.add_text("parts", " ".join(parts(whole)))
-    document.add_text("grams", " ".join(grams(whole)))
-    return document
-
-
-def _generation(folder: Path, number: int) -> Path:
-    return folder / f"gen-{number:06d}"
-
-
-def _last_generation(folder: Path) -> int:
-    numbers = [int(path.name[4:]) for path in folder.glob("gen-*") if path.name[4:].isdigit()]
-    return max(numbers, default=0)
-
-
-def _open_index(folder: Path, generation: int) -> tantivy.Index:
-    home = _generation(folder, generation)
-    try:
-        return tantivy.Index.open(str(home))
-    except (ValueError, OSError) as error:
-        raise ServingUnreadable(f"the lexical index {home} can't be read: {error}") from error
-
-
-def _files(home: Path) -> dict[str, int]:
-    return {entry.name: entry.stat().st_size for entry in os.scandir(home)}
-
-
-def _read_manifest(folder: Path) -> LexicalState:
-    path = folder / "manifest.json"
-    try:
-        state = LexicalState(**json.loads(path.read_bytes()))
-    except FileNotFoundError as error:
-        raise ServingUnreadable(f"there is no lexical index at {folder}") from error
-    except (OSError, ValueError, TypeError) as error:
-        raise ServingUnreadable(f"{path} can't be read: {error}") from error
-    if state.format != FORMAT:
-        raise ServingUnreadable(
-            f"the lexical index {folder} has format {state.format}, this agentm reads {FORMAT}"
-        )
-    return state
-
-
-def _write_manifest(folder: Path, state: LexicalState) -> None:
-    temporary = folder / f"manifest.json.{os.getpid()}.tmp"
-    with temporary.open("w", encoding="utf-8") as file:
-        json.dump(asdict(state), file)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(folder / "manifest.json")

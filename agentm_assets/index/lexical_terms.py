@@ -1,22 +1,44 @@
 """How text becomes terms, the same when it is indexed and when it is asked for.
 
-Words are lower-cased, folded to ASCII and stemmed. An identifier such as `gin_trgm_ops` or
-`getHTTPResponse` is a term as a whole, and its parts are terms of a field of their own. Scripts
-without blanks (Chinese, Japanese, Thai and their like, Korean too, whose words carry endings) are
-cut into pairs of characters.
+- Words: runs of letters, digits and underscores, lower-cased, folded to ASCII, stemmed.
+- Scripts without blanks (Chinese, Japanese, Thai and their like, and Korean, whose words carry
+  endings) are cut into pairs of characters; the pairs are words. A character that stands alone in
+  a question is looked for among the characters of a text.
+- Identifiers such as `python3.13t`, `py-bt`, `C++` or `owner/repo`, which words would tear apart,
+  are terms as a whole too.
+- Parts: `gin_trgm_ops` and `getHTTPResponse` are words as a whole; what they are made of are terms
+  as well.
+
+Everything here is linear in the length of the text.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from functools import cache
 
 import tantivy
 
-_COMPOUND = re.compile(r"\b\w*?(?:_|[a-z0-9](?=[A-Z])|[A-Za-z](?=\d)|\d(?=[A-Za-z]))\w*")
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+LONGEST_TERM = 200  # bytes; longer runs are data: keys, hashes, encoded text
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _BLANKLESS = re.compile(
-    "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u1100-\u11ff"
-    "\u0e00-\u0e7f\u0e80-\u0eff\u1780-\u17ff\u1000-\u109f\U00020000-\U0002ffff]+"
+    "["
+    "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+    "\u3041-\u3096\u3099-\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # kana
+    "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"  # Hangul
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df"  # Thai, Lao, Burmese, Khmer, Tai
+    "]+"
+)
+# Possessive throughout, and only from the start of a word: no text makes these go back.
+_IDENTIFIER = re.compile(r"(?<!\w)(?:\w++(?:[.:/@+#-]++\w++)++|[A-Za-z](?:\+\+|#)(?!\w))")
+_STEP = re.compile(r"[:/@]++")
+_WORD = re.compile(r"\w++")
+_HUMP = re.compile(
+    r"[A-Z]++(?![a-z])"  # HTTP, and all of MAX in MAX_SIZE
+    r"|[A-Z]?[^\W\dA-Z_]++"  # Response, größe
+    r"|[A-Z]+?(?=[A-Z][a-z])"  # HTTP in HTTPResponse
+    r"|\d++"
 )
 
 STOP_WORDS = frozenset(
@@ -32,10 +54,10 @@ question has no others."""
 
 @cache
 def words_analyzer() -> tantivy.TextAnalyzer:
-    """Words of a text. One splits at what is neither letter, digit nor underscore."""
+    """Cuts plain text into words and brings them into the form in which they are indexed."""
     return (
         tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.regex(r"\w+"))
-        .filter(tantivy.Filter.remove_long(200))
+        .filter(tantivy.Filter.remove_long(LONGEST_TERM))
         .filter(tantivy.Filter.lowercase())
         .filter(tantivy.Filter.ascii_fold())
         .filter(tantivy.Filter.stemmer("english"))
@@ -44,38 +66,74 @@ def words_analyzer() -> tantivy.TextAnalyzer:
 
 
 @cache
-def grams_analyzer() -> tantivy.TextAnalyzer:
-    """Terms that were cut here already, separated by blanks."""
+def cut_analyzer() -> tantivy.TextAnalyzer:
+    """Takes terms that were cut here already, separated by blanks."""
     return (
         tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
+        .filter(tantivy.Filter.remove_long(LONGEST_TERM))
         .filter(tantivy.Filter.lowercase())
         .build()
     )
 
 
+def normal(text: str) -> str:
+    """The text in one spelling: composed, compatibility forms resolved (full-width letters,
+    ligatures), lone surrogates replaced. All other functions here expect it."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFKC", _SURROGATES.sub("\ufffd", text))
+
+
+def searchable(text: str) -> str:
+    """What the words of a text are cut from: the text without its runs of blankless scripts (so
+    that `Docker入門` holds the word Docker), then their pairs."""
+    if text.isascii():
+        return text
+    pairs = " ".join(pair for run in _BLANKLESS.findall(text) for pair in _pairs(run))
+    return f"{_without_blankless(text)} {pairs}"
+
+
 def words(text: str) -> list[str]:
-    """The word terms of a text, in order, with repeats."""
-    return list(words_analyzer().analyze(_safe(text)))
+    """The word terms of a text, with repeats."""
+    return list(words_analyzer().analyze(searchable(text)))
+
+
+def identifiers(text: str) -> Iterator[str]:
+    """Identifiers that contain other signs than letters, digits and underscores, and those
+    between the slashes and colons of paths and URLs."""
+    for match in _IDENTIFIER.finditer(_without_blankless(text)):
+        yield match[0].lower()
+        steps = [step for step in _STEP.split(match[0]) if _IDENTIFIER.fullmatch(step)]
+        if steps != [match[0]]:
+            yield from (step.lower() for step in steps)
 
 
 def parts(text: str) -> Iterator[str]:
-    """The parts of the compound identifiers in a text, not yet stemmed."""
-    for compound in _COMPOUND.finditer(text):
-        pieces = _PART.findall(compound[0])
+    """The parts of the compound words in a text, not yet in the form of terms."""
+    for word in _WORD.findall(_without_blankless(text)):
+        if word.isalpha() and (word.islower() or word.istitle()):
+            continue  # most words
+        pieces = _HUMP.findall(word)
         if len(pieces) > 1:
             yield from pieces
 
 
-def grams(text: str) -> Iterator[str]:
-    """Pairs of characters of the blankless scripts; a lone character stands for itself."""
-    for run in _BLANKLESS.finditer(text):
-        letters = run[0]
-        if len(letters) == 1:
-            yield letters
-        for at in range(len(letters) - 1):
-            yield letters[at : at + 2]
+def characters(text: str) -> Iterator[str]:
+    """The characters of blankless scripts."""
+    if not text.isascii():
+        for run in _BLANKLESS.findall(text):
+            yield from run
 
 
-def _safe(text: str) -> str:
-    """Lone surrogates have no UTF-8 and would raise."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+def lone_characters(text: str) -> Iterator[str]:
+    """Those that stand alone, and thus have no pair."""
+    if not text.isascii():
+        yield from (run for run in _BLANKLESS.findall(text) if len(run) == 1)
+
+
+def _pairs(run: str) -> Iterator[str]:
+    return (run[at : at + 2] for at in range(len(run) - 1))
+
+
+def _without_blankless(text: str) -> str:
+    return text if text.isascii() else _BLANKLESS.sub(" ", text)

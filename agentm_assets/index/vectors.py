@@ -13,7 +13,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from agentm_assets.index.serving import ServingUnreadable
+from agentm_assets.index.serving import (
+    ServingUnreadable,
+    is_reported,
+    report_damage,
+)
 from agentm_assets.index.vector_files import (
     FORMAT,
     Ids,
@@ -61,6 +65,8 @@ class VectorPublisher:
 
     def state(self) -> VectorState | None:
         """What is published; None when it is missing, damaged or of another format."""
+        if is_reported(self.folder):
+            return None
         try:
             return VectorReader.open(self.folder).state
         except ServingUnreadable:
@@ -90,7 +96,7 @@ class VectorPublisher:
             segment, written = self._write("base", ids, vectors, dim, dead_ids[:0])
             state = VectorState(FORMAT, index_id, model_id, dim, rev, (segment,))
             return self._commit(state, written, compacted=False)
-        published = VectorReader.open(self.folder)
+        published = self._continued()
         before = published.state
         if (before.index_id, before.model_id) != (index_id, model_id):
             raise ServingUnreadable("the vectors belong to another index or model")
@@ -120,12 +126,18 @@ class VectorPublisher:
 
         Raises ServingUnreadable when nothing is published.
         """
-        state = VectorReader.open(self.folder).state
+        state = self._continued().state
         if len(state.segments) == 1:
             return False
         folded, written = self._fold(state, 0)
         self._commit(folded, written, compacted=True)
         return True
+
+    def _continued(self) -> "VectorReader":
+        published = VectorReader.open(self.folder)
+        if is_reported(self.folder):
+            raise ServingUnreadable(f"a reader found the vectors in {self.folder} damaged")
+        return published
 
     def _write(
         self, kind: str, ids: Ids, vectors: Vectors, dim: int, dead: Ids
@@ -275,7 +287,11 @@ class VectorReader:
         ids: list[Ids] = []
         scores: list[NDArray[np.float64]] = []
         for segment in view.segments:
-            near = _nearest(segment, exact.astype(np.float32), k, wanted)
+            try:
+                near = _nearest(segment, exact.astype(np.float32), k, wanted)
+            except ServingUnreadable:
+                report_damage(self.folder)
+                raise
             ids.append(segment.ids[near])
             scores.append(_cosines(segment.vectors, near, exact))
         every_id, every_score = np.concatenate(ids), np.concatenate(scores)

@@ -342,14 +342,24 @@ def test_damage_is_named_and_a_full_publishing_heals_it(tmp_path: Path, how: str
     assert len(list(tmp_path.iterdir())) == 4  # nothing of the damaged files remains
 
 
-def test_damaged_numbers_are_noticed_when_they_are_read(tmp_path: Path):
-    full(tmp_path, list(range(40)))
+def test_damaged_numbers_are_noticed_when_they_are_read_and_made_up_for(tmp_path: Path):
+    publisher = full(tmp_path, list(range(40)))
+    publisher.publish("idx", "model", 2, rows([50], 1), NONE, full=False)
     base = next(tmp_path.glob("base-*.vectors.npy"))
     content = bytearray(base.read_bytes())
     content[-4:] = b"\xff\xff\xff\xff"
     base.write_bytes(content)
+    assert publisher.state() is not None  # opening reads no numbers
     with pytest.raises(ServingUnreadable, match="not finite"):
         VectorReader.open(tmp_path).search(vectors_of(1, 1)[0], 3)
+    assert publisher.state() is None
+    with pytest.raises(ServingUnreadable, match="damaged"):
+        publisher.publish("idx", "model", 3, rows([51], 1), NONE, full=False)
+    with pytest.raises(ServingUnreadable, match="damaged"):
+        publisher.compact()
+    full(tmp_path, list(range(40)))
+    assert publisher.state() is not None
+    assert len(VectorReader.open(tmp_path).search(vectors_of(1, 1)[0], 3)) == 3
 
 
 def test_a_reader_keeps_what_it_opened_while_others_fold_and_replace(tmp_path: Path):

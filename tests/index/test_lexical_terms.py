@@ -1,0 +1,107 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentm_assets.index.lexical_terms import (
+    characters,
+    identifiers,
+    lone_characters,
+    normal,
+    parts,
+    words,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Running the Queries", ["run", "the", "queri"]),
+        ("Größe, Œuvre, naïve", ["gross", "oeuvr", "naiv"]),
+        ("gin_trgm_ops SQLITE_TMPDIR", ["gin_trgm_op", "sqlite_tmpdir"]),
+        ("python3.13t py-bt", ["python3", "13t", "py", "bt"]),
+        ("Docker入門です", ["docker", "入門", "門で", "です"]),
+        ("ＦＵＬＬ width ﬁle", ["full", "width", "file"]),
+        ("x" * 201 + " y", ["y"]),
+        ("", []),
+    ],
+)
+def test_words(text: str, expected: list[str]):
+    assert words(normal(text)) == expected
+
+
+def test_composed_and_decomposed_spellings_are_one_word():
+    assert words(normal("cafe\u0301 u\u0308ber")) == words(normal("caf\u00e9 \u00fcber"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Where is python3.13t?", ["python3.13t"]),
+        ("a py-bt backtrace, --no-cache.", ["py-bt", "no-cache"]),
+        ("C++ and C# but not C", ["c++", "c#"]),
+        ("see Owner/Repo#12.", ["owner/repo#12", "repo#12"]),
+        ("https://a.example/b-c/d", ["https://a.example/b-c/d", "a.example", "b-c"]),
+        ("due 2026-11-30 12:45", ["2026-11-30", "12:45"]),
+        ("std::vector v1.2.3", ["std::vector", "v1.2.3"]),
+        ("plain words, (brackets) and under_scores", []),
+        ("Dockerの py-bt を", ["py-bt"]),
+    ],
+)
+def test_identifiers_are_kept_whole_and_by_step(text: str, expected: list[str]):
+    assert list(identifiers(normal(text))) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("gin_trgm_ops", ["gin", "trgm", "ops"]),
+        ("SQLITE_TMPDIR", ["SQLITE", "TMPDIR"]),
+        ("getHTTPResponse", ["get", "HTTP", "Response"]),
+        ("python3 13t", ["python", "3", "13", "t"]),
+        ("größe_max", ["größe", "max"]),
+        ("Plain words HERE 2026", []),
+    ],
+)
+def test_parts(text: str, expected: list[str]):
+    assert list(parts(normal(text))) == expected
+
+
+def test_scripts_without_blanks_are_cut_into_pairs():
+    assert words("起動する x 猫") == ["x", "起動", "動す", "する"]
+    assert words(normal("ﾊﾝｶｸ")) == ["ハン", "ンカ", "カク"]
+    assert list(characters("起動 x 猫")) == ["起", "動", "猫"]
+    assert list(lone_characters("起動 x 猫")) == ["猫"]
+    for text in ("ภาษาไทย", "ພາສາລາວ", "ភាសាខ្មែរ", "한국어", "မြန်မာ", "々〆"):
+        assert len(words(text)) == len(text) - 1
+    assert list(characters("plain, größe, русский, עברית, 🙂・")) == []
+
+
+@given(st.text())
+def test_every_text_has_terms_that_can_be_stored(text: str):
+    text = normal(text)
+    assert normal(text) == text
+    for term in (*words(text), *identifiers(text), *parts(text), *characters(text)):
+        term.encode("utf-8")
+
+
+def test_lone_surrogates_are_replaced():
+    assert words(normal("caf\udce9 bar")) == ["caf", "bar"]
+
+
+SHAPES = ["a", "a-", "aA", "_", "A", "a_", "+", "a/", "-", "é", "1a", "入", "入a", "a.b:", "\u0301"]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_terms_cost_linear_time(shape: str):
+    def seconds(text: str) -> float:
+        best = float("inf")
+        for _ in range(3):
+            start = time.process_time()
+            for find in (words, identifiers, parts, characters):
+                sum(1 for _ in find(normal(text)))
+            best = min(best, time.process_time() - start)
+        return best
+
+    assert seconds(shape * 80_000) < 8 * seconds(shape * 20_000) + 0.05
