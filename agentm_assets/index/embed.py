@@ -20,6 +20,9 @@ from agentm_assets.index.store import IndexStore
 SLICE = 256
 """Texts embedded between two commits: some 4 s of work on two cores, all that a kill can cost."""
 
+FETCH = 4_096
+"""Texts read from the tables at once: finding what lacks a vector costs 0.1 s at 75,000 chunks."""
+
 
 class TextEmbedder(Protocol):
     """What this stage needs of an embedder."""
@@ -60,26 +63,37 @@ def embed_pending(
             while True:
                 with store.transaction() as connection:
                     waiting, texts = _count(connection, model)
-                    rows = connection.execute(_PENDING, [model, SLICE]).fetchall()
+                    rows = connection.execute(_PENDING, [model, FETCH]).fetchall()
                 on_progress("embed", texts - waiting, texts)
                 if not rows:
                     return EmbedReport(model, texts, embedded, 0, time.monotonic() - began)
-                vectors = embedder.embed([text for _, text in rows])
-                with store.transaction() as connection:
-                    insert(
-                        connection,
-                        "embeddings",
-                        "VARCHAR VARCHAR BLOB",
-                        [
-                            (key, model, vector.astype(np.float32).tobytes())
-                            for (key, _), vector in zip(rows, vectors, strict=True)
-                        ],
-                    )
-                embedded += len(rows)
+                for start in range(0, len(rows), SLICE):
+                    part = rows[start : start + SLICE]
+                    _keep(store, model, part, embedder.embed([text for _, text in part]))
+                    embedded += len(part)
+                    on_progress("embed", texts - waiting + start + len(part), texts)
     except Timeout:
         with store.transaction() as connection:
             waiting, texts = _count(connection, model)
         return EmbedReport(model, texts, 0, waiting, time.monotonic() - began)
+
+
+def _keep(
+    store: IndexStore,
+    model: str,
+    rows: Sequence[tuple[str, str]],
+    vectors: NDArray[np.float32],
+) -> None:
+    with store.transaction() as connection:
+        insert(
+            connection,
+            "embeddings",
+            "VARCHAR VARCHAR BLOB",
+            [
+                (key, model, vector.astype(np.float32).tobytes())
+                for (key, _), vector in zip(rows, vectors, strict=True)
+            ],
+        )
 
 
 # Short texts first: equal lengths batch well, and small notes become searchable soonest.

@@ -14,6 +14,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 from filelock import FileLock
+from numpy.typing import NDArray
 
 from agentm_assets.index.facts_writer import FactsWriter, ManifestEntry
 from agentm_assets.index.lexical import LexicalDoc, LexicalPublisher
@@ -167,19 +168,22 @@ def publish_vectors(store: IndexStore, folder: Path, model_id: str) -> Published
             )
             if full:
                 connection.execute("DELETE FROM published_vectors")
-            upserts = connection.execute(_NEW_VECTORS, [model_id]).fetchall()
-            dead = connection.execute(_DEAD_VECTORS, [model_id]).fetchall()
+            upserts = connection.execute(
+                f"SELECT c.chunk_id, c.embed_hash {_NEW_VECTORS}", [model_id]
+            ).fetchall()
+            dead = [row[0] for row in connection.execute(_DEAD_VECTORS, [model_id]).fetchall()]
             written = 0
             if full or upserts or dead:
                 ids = np.array([row[0] for row in upserts], dtype=np.int64)
-                matrix = np.frombuffer(
-                    b"".join(row[2] for row in upserts), dtype=np.float32
-                ).reshape(len(upserts), -1 if upserts else 0)
-                dead_ids = np.array([row[0] for row in dead], dtype=np.int64)
                 written = publisher.publish(
-                    index_id, model_id, rev + 1, (ids, matrix), dead_ids, full=full
+                    index_id,
+                    model_id,
+                    rev + 1,
+                    (ids, _new_vectors(connection, model_id, len(upserts))),
+                    np.array(dead, dtype=np.int64),
+                    full=full,
                 ).bytes_written
-                _note_published(connection, upserts, [row[0] for row in dead])
+                _note_published(connection, upserts, dead)
                 set_meta(connection, "vector_rev", str(rev + 1))
             total = int(
                 (connection.execute("SELECT count(*) FROM published_vectors").fetchone() or (0,))[0]
@@ -189,7 +193,6 @@ def publish_vectors(store: IndexStore, folder: Path, model_id: str) -> Published
 
 
 _NEW_VECTORS = """
-SELECT c.chunk_id, c.embed_hash, e.vector
 FROM chunks c JOIN embeddings e ON e.embed_hash = c.embed_hash AND e.model_id = ?
 LEFT JOIN published_vectors p ON p.chunk_id = c.chunk_id
 WHERE p.embed_hash IS DISTINCT FROM c.embed_hash
@@ -204,21 +207,35 @@ SELECT p.chunk_id FROM published_vectors p WHERE p.chunk_id NOT IN (
 """
 
 
+_VECTOR_ROWS = 8_192
+
+
+def _new_vectors(
+    connection: duckdb.DuckDBPyConnection, model_id: str, count: int
+) -> NDArray[np.float32]:
+    """The vectors to publish, shape `(count, dim)`, by chunk id.
+
+    Filled piece by piece: a first publishing holds the whole matrix, and must not hold it twice.
+    """
+    matrix = np.empty((count, 0), np.float32)
+    found = connection.execute(f"SELECT e.vector {_NEW_VECTORS}", [model_id])
+    for at in range(0, count, _VECTOR_ROWS):
+        rows = found.fetchmany(_VECTOR_ROWS)
+        part = np.frombuffer(b"".join(vector for (vector,) in rows), np.float32)
+        if at == 0:
+            matrix = np.empty((count, len(part) // len(rows)), np.float32)
+        matrix[at : at + len(rows)] = part.reshape(len(rows), -1)
+    return matrix
+
+
 def _note_published(
-    connection: duckdb.DuckDBPyConnection,
-    upserts: Sequence[tuple[int, str, bytes]],
-    dead: Sequence[int],
+    connection: duckdb.DuckDBPyConnection, upserts: Sequence[tuple[int, str]], dead: Sequence[int]
 ) -> None:
     connection.execute(
         "DELETE FROM published_vectors WHERE chunk_id IN (SELECT unnest(?::BIGINT[]))",
-        [[*(row[0] for row in upserts), *dead]],
+        [[*(chunk for chunk, _ in upserts), *dead]],
     )
-    insert(
-        connection,
-        "published_vectors",
-        "BIGINT VARCHAR",
-        [(chunk, key) for chunk, key, _ in upserts],
-    )
+    insert(connection, "published_vectors", "BIGINT VARCHAR", upserts)
 
 
 def _lexical_docs(store: IndexStore, paths: Sequence[str]) -> Iterator[LexicalDoc]:
