@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -12,9 +13,13 @@ from typing import Any
 
 import pytest
 
+from agentm_assets.config.vault import locate
 from agentm_assets.storage.vault import MAX_NOTE_BYTES
 
 ROOT = Path(__file__).resolve().parents[2]
+PATIENCE_SECONDS = 150.0
+"""A command that takes longer hangs: the slowest here takes some five seconds of processor time."""
+
 ENTRY = ("-m", "agentm_assets.cli.entry")
 
 # Root reads and writes everything, so a test of permissions run by root would test nothing. The
@@ -84,6 +89,7 @@ class Machine:
             capture_output=True,
             encoding="utf-8",
             check=False,
+            timeout=PATIENCE_SECONDS,
         )
         assert "Traceback" not in done.stderr, done.stderr
         return done
@@ -328,14 +334,41 @@ def new_machine(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Machi
     return make
 
 
+NOTES = 60
+
+
 @pytest.fixture
 def machine(new_machine: Callable[..., Machine]) -> Machine:
-    """A machine with a small vault of three notes."""
+    """A machine with a vault of NOTES small notes: `n7.md` holds the word `zyxkept7`, and so on;
+    `n0.md` is in the folder `deep`."""
     made = new_machine()
-    made.vault.mkdir()
-    for name, word in (("one", "zyxone"), ("two", "zyxtwo"), ("three", "zyxthree")):
-        (made.vault / f"{name}.md").write_text(f"# {name}\n\nThe word is {word}.\n")
+    _write_notes(made.vault)
     return made
+
+
+@pytest.fixture(scope="session")
+def _template(new_machine: Callable[..., Machine]) -> Machine:
+    made = new_machine()
+    _write_notes(made.vault)
+    made.index()
+    return made
+
+
+@pytest.fixture
+def indexed(new_machine: Callable[..., Machine], _template: Machine) -> Machine:
+    """The vault of `machine`, indexed already: a copy of one that is indexed once a session."""
+    made = new_machine()
+    # Stamps are kept, else all would count as changed.
+    shutil.copytree(_template.vault, made.vault)
+    shutil.copytree(_template.state, locate(made.env).state_dir)
+    return made
+
+
+def _write_notes(vault: Path) -> None:
+    (vault / "deep").mkdir(parents=True)
+    for number in range(NOTES):
+        folder = vault / "deep" if number == 0 else vault
+        (folder / f"n{number}.md").write_text(f"# Note {number}\n\nThe word is zyxkept{number}.\n")
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """A vault that is nowhere, no folder, shut, or gone for a while: one sentence, no traceback."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 COMMANDS = (
     ("index", "--no-embeddings", "--json"),
-    ("recall", "zyxone", "--json"),
+    ("recall", "zyxkept7", "--json"),
     ("status", "--json"),
 )
 
@@ -24,10 +25,7 @@ def refused(done: Any, code: int, *said: str) -> None:
 
 
 def nowhere(machine: Any) -> None:
-    (machine.vault / "one.md").unlink()
-    (machine.vault / "two.md").unlink()
-    (machine.vault / "three.md").unlink()
-    machine.vault.rmdir()
+    shutil.rmtree(machine.vault)
 
 
 def a_file(machine: Any) -> None:
@@ -71,71 +69,56 @@ def test_an_unusable_vault_is_refused_by_every_command_before_anything_is_made(
     assert said in check["message"]
     assert not (machine.folder / "state").exists()
     if machine.vault.is_dir():
-        assert {file.name for file in machine.vault.iterdir()} == {"one.md", "two.md", "three.md"}
+        assert {file.suffix for file in machine.vault.iterdir()} == {".md"}
 
 
-def test_a_vault_that_vanishes_and_comes_back_loses_nothing_of_its_index(machine: Any) -> None:
-    machine.index()
-    away = machine.folder / "away"
-    machine.vault.rename(away)
+def test_a_vault_that_vanishes_and_comes_back_loses_nothing_of_its_index(indexed: Any) -> None:
+    away = indexed.folder / "away"
+    indexed.vault.rename(away)
     for command in COMMANDS:
-        refused(machine.run(*command), 2, str(machine.vault), "mount it")
-    away.rename(machine.vault)
-    again = machine.index()
-    assert (again["changed"], again["deleted"], again["notes"]) == (0, 0, 3)
-    assert machine.recall("zyxtwo")[0] == "two.md"
+        refused(indexed.run(*command), 2, str(indexed.vault), "mount it")
+    away.rename(indexed.vault)
+    again = indexed.index()
+    assert (again["changed"], again["deleted"], again["notes"]) == (0, 0, 60)
+    assert indexed.recall("zyxkept7")[:1] == ["n7.md"]
 
 
-def test_a_vault_that_is_emptied_all_at_once_is_kept_for_a_second_look(
-    machine: Any, new_machine: Callable[..., Any]
-) -> None:
-    for number in range(60):
-        (machine.vault / f"n{number}.md").write_text(f"# N {number}\n\nzyxmany{number}\n")
-    machine.index()
-    for file in machine.vault.iterdir():
+def test_a_vault_that_is_emptied_all_at_once_is_kept_for_a_second_look(indexed: Any) -> None:
+    for file in indexed.vault.iterdir():
         file.unlink()
-    done = machine.run("index", "--no-embeddings")
+    done = indexed.run("index", "--no-embeddings")
     assert done.returncode == 0
-    assert "63 notes seem gone" in done.stderr
+    assert "60 notes seem gone" in done.stderr
     assert "--accept-deletions" in done.stderr
-    assert machine.json("status")["notes"] == 63
-    accepted = machine.index("--accept-deletions")
-    assert (accepted["notes"], accepted["deleted"]) == (0, 63)
+    assert indexed.json("status")["notes"] == 60
+    accepted = indexed.index("--accept-deletions")
+    assert (accepted["notes"], accepted["deleted"]) == (0, 60)
+    answer = indexed.json("recall", "zyxkept7")
+    assert (answer["verdict"], answer["hits"]) == ("none", [])
+    assert indexed.json("status")["notes"] == 0
 
 
-@pytest.mark.parametrize("command", COMMANDS[:1] + COMMANDS[2:])
+@pytest.mark.parametrize("command", [COMMANDS[0], COMMANDS[2]], ids=["index", "status"])
 def test_a_vault_that_may_not_be_listed_is_a_red_state(
-    machine: Any, command: tuple[str, ...]
+    indexed: Any, command: tuple[str, ...]
 ) -> None:
-    if command[0] == "status":
-        machine.index()
-    machine.vault.chmod(0)
+    indexed.vault.chmod(0)
     try:
-        done = machine.run(*command, unprivileged=True)
+        done = indexed.run(*command, unprivileged=True)
     finally:
-        machine.vault.chmod(0o755)
+        indexed.vault.chmod(0o755)
     refused(done, 3, "can't be listed (Permission denied)")
 
 
-def test_a_read_only_vault_is_indexed_and_recalled(
+def test_a_read_only_vault_is_adopted_indexed_and_recalled(
     machine: Any, snapshot: Callable[[Path], Any]
 ) -> None:
     for file in machine.vault.iterdir():
         file.chmod(0o444)
     machine.vault.chmod(0o555)
     before = snapshot(machine.vault)
-    adopted = machine.json("init", str(machine.vault), unprivileged=True)
-    assert adopted["adopted"] is True
-    assert machine.index(unprivileged=True)["notes"] == 3
-    assert machine.recall("zyxthree")[0] == "three.md"
+    assert machine.json("init", str(machine.vault), unprivileged=True)["adopted"] is True
+    assert machine.index(unprivileged=True)["notes"] == 60
+    assert machine.recall("zyxkept7")[:1] == ["n7.md"]
     assert snapshot(machine.vault) == before
     machine.vault.chmod(0o755)
-
-
-def test_an_empty_vault_is_indexed_and_asked(machine: Any) -> None:
-    for file in machine.vault.iterdir():
-        file.unlink()
-    assert machine.index()["notes"] == 0
-    answer = machine.json("recall", "anything at all")
-    assert (answer["verdict"], answer["hits"]) == ("none", [])
-    assert machine.json("status")["notes"] == 0
