@@ -1,8 +1,8 @@
 """Make a vault of N notes, the same for the same seed: `python bench/scale_vault.py DIR [N]`.
 
-Five sections a note, some 600 characters each (the mean of 75,000 sections of real notes), words
-drawn by Zipf's law from an invented vocabulary, links, aliases, tags, issue references and days
-over four years.
+Five sections a note, none longer than one window, so that 15,000 notes give 75,000 chunks. Words
+are drawn by Zipf's law from an invented vocabulary; links, aliases, tags, issue references and days
+over four years are strewn in.
 """
 
 import argparse
@@ -11,12 +11,13 @@ import random
 from pathlib import Path
 
 SYLLABLES = (
-    "ka ro mi te lu sa ne vo di pa shi gu be ra mo ti le zu fa ny do ke wi ha po que stra lin "
-    "dor mer val tan ber gos fil ark und ost ing est"
-).split()
+    *("ka", "ro", "mi", "te", "lu", "sa", "ne", "vo", "di", "pa", "shi", "gu", "be", "ra", "mo"),
+    *("ti", "le", "zu", "fa", "ny", "do", "ke", "wi", "ha", "po", "que", "stra", "lin", "dor"),
+    *("mer", "val", "tan", "ber", "gos", "fil", "ark", "und", "ost", "ing", "est"),
+)
 VOCABULARY = 20_000
 SECTIONS = 5
-WORDS_A_SECTION = 85
+WORDS_A_SECTION = 55
 TYPES = ("preference", "convention", "reference", "workflow", "fix", "idea")
 CLASSES = ("semantic", "procedural", "episodic")
 

@@ -122,7 +122,7 @@ def _in_processes(
             while waiting:
                 yield _result(work, *waiting.popleft())
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(cancel_futures=True)
 
 
 def _submitted(pool: ProcessPoolExecutor, batch: Batch) -> Future[Extracted] | None:

@@ -124,6 +124,7 @@ def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) 
         [sys.executable, str(script), str(tmp_path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         text=True,
     ) as parent:
         assert parent.stdout is not None
