@@ -16,7 +16,7 @@ from agentm_assets.index.facts_schema import (
     PER_NOTE_TABLES,
     SCHEMA_VERSION,
 )
-from agentm_assets.index.rows import IndexedNote, LinkRow, NoteRow
+from agentm_assets.index.rows import IndexedNote, LinkRow, NoteRow, values_of
 from agentm_assets.index.serving import ServingUnreadable
 
 BUSY_SECONDS = 30.0
@@ -239,7 +239,7 @@ def _drop(connection: sqlite3.Connection, paths: Sequence[str]) -> None:
 
 def _insert(connection: sqlite3.Connection, indexed: IndexedNote) -> None:
     note = indexed.note
-    values = _note_values(note)
+    values = _stored(note)
     marks = ", ".join("?" * len(values))
     note_id = connection.execute(
         f"INSERT INTO notes ({NOTE_COLUMNS}) VALUES ({marks})", values
@@ -264,19 +264,7 @@ def _insert(connection: sqlite3.Connection, indexed: IndexedNote) -> None:
     _insert_links(connection, note_id, indexed.links)
     connection.executemany(
         "INSERT INTO entities VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            (
-                note_id,
-                e.mention.key,
-                e.mention.kind,
-                e.mention.surface,
-                e.mention.detail,
-                e.mention.count,
-                e.mention.start,
-                e.mention.confidence,
-            )
-            for e in indexed.entities
-        ),
+        ((note_id, *values_of(e.mention)) for e in indexed.entities),
     )
     connection.executemany(
         "INSERT INTO aliases VALUES (?, ?, ?, ?)",
@@ -292,23 +280,7 @@ def _insert(connection: sqlite3.Connection, indexed: IndexedNote) -> None:
 def _insert_links(connection: sqlite3.Connection, note_id: int, links: Iterable[LinkRow]) -> None:
     connection.executemany(
         "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            (
-                note_id,
-                link.ordinal,
-                link.kind,
-                link.target,
-                link.anchor,
-                link.label,
-                link.start,
-                link.line,
-                link.source,
-                link.resolved_path,
-                link.how,
-                json.dumps(link.candidates, ensure_ascii=False),
-            )
-            for link in links
-        ),
+        ((note_id, *_stored(link)[1:]) for link in links),
     )
 
 
@@ -324,29 +296,10 @@ def _update(
         connection.execute(f"INSERT INTO {table} VALUES ({marks})", row)
 
 
-def _note_values(n: NoteRow) -> tuple[str | int | None, ...]:
-    return (
-        n.path,
-        n.content_hash,
-        n.size,
-        n.mtime_ns,
-        n.space,
-        n.memory_class,
-        n.title,
-        n.type,
-        n.kind,
-        n.status,
-        n.altitude,
-        n.captured,
-        n.captured_origin,
-        n.updated,
-        n.slug,
-        json.dumps(n.tags, ensure_ascii=False),
-        n.summary,
-        n.lifecycle_tier,
-        n.rules_hash,
-        n.fingerprint,
-        int(n.generated),
+def _stored(row: NoteRow | LinkRow) -> tuple[str | int | None, ...]:
+    """The row's values; lists as JSON."""
+    return tuple(
+        json.dumps(v, ensure_ascii=False) if isinstance(v, tuple) else v for v in values_of(row)
     )
 
 

@@ -19,6 +19,7 @@ from agentm_assets.index.rows import (
     IndexedNote,
     LinkRow,
     NoteRow,
+    values_of,
 )
 
 NOTE_TABLES = (
@@ -46,6 +47,7 @@ _LINK_TYPES = (
     "VARCHAR[]"
 )
 _ENTITY_TYPES = "VARCHAR VARCHAR VARCHAR VARCHAR VARCHAR INTEGER BIGINT VARCHAR"
+_ALIAS_TYPES = "VARCHAR VARCHAR VARCHAR VARCHAR"
 _FINDING_TYPES = "VARCHAR INTEGER VARCHAR VARCHAR VARCHAR VARCHAR"
 
 
@@ -85,58 +87,17 @@ def insert_notes(
     connection: duckdb.DuckDBPyConnection, notes: Sequence[IndexedNote], built_for: str
 ) -> None:
     """Insert the rows of these notes; their old rows must be gone. Link keys are not written."""
-    insert(connection, "notes", _NOTE_TYPES, [_note_values(n.note) for n in notes])
+    insert(connection, "notes", _NOTE_TYPES, [_listed(n.note) for n in notes])
     insert(connection, "builds", "VARCHAR VARCHAR", [(n.note.path, built_for) for n in notes])
-    insert(
-        connection,
-        "chunks",
-        _CHUNK_TYPES,
-        [
-            (
-                c.chunk_id,
-                c.path,
-                c.ordinal,
-                c.header_path,
-                c.level,
-                c.start,
-                c.end,
-                c.overlap_start,
-                c.text,
-                c.embed_text,
-                c.embed_hash,
-            )
-            for n in notes
-            for c in n.chunks
-        ],
-    )
-    insert(
-        connection, "links", _LINK_TYPES, [_link_values(link) for n in notes for link in n.links]
-    )
+    insert(connection, "chunks", _CHUNK_TYPES, [values_of(c) for n in notes for c in n.chunks])
+    insert(connection, "links", _LINK_TYPES, [_listed(link) for n in notes for link in n.links])
     insert(
         connection,
         "entities",
         _ENTITY_TYPES,
-        [
-            (
-                e.path,
-                e.mention.key,
-                e.mention.kind,
-                e.mention.surface,
-                e.mention.detail,
-                e.mention.count,
-                e.mention.start,
-                e.mention.confidence,
-            )
-            for n in notes
-            for e in n.entities
-        ],
+        [(e.path, *values_of(e.mention)) for n in notes for e in n.entities],
     )
-    insert(
-        connection,
-        "aliases",
-        "VARCHAR VARCHAR VARCHAR VARCHAR",
-        [(a.path, a.alias, a.alias_key, a.origin) for n in notes for a in n.aliases],
-    )
+    insert(connection, "aliases", _ALIAS_TYPES, [values_of(a) for n in notes for a in n.aliases])
     insert_findings(connection, [n.finding for n in notes if n.finding is not None], "note")
 
 
@@ -211,44 +172,6 @@ def load_notes(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> l
     return result
 
 
-def _note_values(n: NoteRow) -> tuple[Any, ...]:
-    return (
-        n.path,
-        n.content_hash,
-        n.size,
-        n.mtime_ns,
-        n.space,
-        n.memory_class,
-        n.title,
-        n.type,
-        n.kind,
-        n.status,
-        n.altitude,
-        n.captured,
-        n.captured_origin,
-        n.updated,
-        n.slug,
-        list(n.tags),
-        n.summary,
-        n.lifecycle_tier,
-        n.rules_hash,
-        n.fingerprint,
-        n.generated,
-    )
-
-
-def _link_values(link: LinkRow) -> tuple[Any, ...]:
-    return (
-        link.path,
-        link.ordinal,
-        link.kind,
-        link.target,
-        link.anchor,
-        link.label,
-        link.start,
-        link.line,
-        link.source,
-        link.resolved_path,
-        link.how,
-        list(link.candidates),
-    )
+def _listed(row: NoteRow | LinkRow) -> tuple[Any, ...]:
+    """The row's values; DuckDB takes a list for a list, and a tuple for something else."""
+    return tuple(list(v) if isinstance(v, tuple) else v for v in values_of(row))

@@ -1,7 +1,10 @@
 """Rows of the index, in the shape in which they pass between extraction, DuckDB and serving."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Any
 
 from agentm_assets.contract.findings import Finding
 from agentm_assets.extract.model import EntityMention
@@ -95,3 +98,14 @@ def chunk_id(path: str, ordinal: int) -> int:
     """A stable positive 63-bit id, equal in every rebuild (collision odds at 500,000: 1e-8)."""
     digest = hashlib.sha256(f"{path}\0{ordinal}".encode("utf-8", "surrogateescape")).digest()
     return int.from_bytes(digest[:8], "big") >> 1
+
+
+def values_of(row: "NoteRow | ChunkRow | LinkRow | AliasRow | EntityMention") -> tuple[Any, ...]:
+    """A row's fields in their order, as the tables hold them."""
+    return _GETTERS[type(row)](row)
+
+
+_GETTERS: dict[type, Callable[[object], tuple[Any, ...]]] = {
+    kind: attrgetter(*(field.name for field in fields(kind)))
+    for kind in (NoteRow, ChunkRow, LinkRow, AliasRow, EntityMention)
+}
