@@ -12,8 +12,8 @@ from dataclasses import dataclass
 class Weights:
     """How much each arm counts. Chosen on tuning data only; see docs/performance.md."""
 
-    lexical: float = 0.5
-    dense: float = 0.5
+    lexical: float = 0.45
+    dense: float = 0.55
 
 
 WEIGHTS = Weights()
@@ -28,22 +28,25 @@ GUARD_RANK = 3
 """A strong lexical first hit is never placed below this."""
 
 
+UNRELATED_COSINE = 0.15
+"""About what MiniLM gives texts that have nothing to do with each other."""
+
+
 def normalise(
-    scores: Mapping[str, float], *, complete: bool, full: float = 0.0
+    scores: Mapping[str, float], *, complete: bool, zero: float = 0.0, full: float = 0.0
 ) -> dict[str, float]:
     """Scores of one arm mapped to 0..1: the best is 1 if it reaches `full`, equal ones are equal.
 
     The worst is 0 when the arm was cut off: those behind the cut count 0 as well. A `complete` arm
-    holds all there is, so that its worst is not worthless by that alone: it is set against 0.
+    holds all there is, so that its worst is not worthless by that alone: it is set against `zero`.
     """
     if not scores:
         return {}
-    low, high = min(scores.values()), max(full, max(scores.values()))
-    if complete:
-        low = min(0.0, low)
+    low = zero if complete else min(scores.values())
+    high = max(full, max(scores.values()))
     if high <= low:
         return dict.fromkeys(scores, 1.0)
-    return {key: (score - low) / (high - low) for key, score in scores.items()}
+    return {key: max(0.0, (score - low) / (high - low)) for key, score in scores.items()}
 
 
 def fuse(

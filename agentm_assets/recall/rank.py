@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from agentm_assets.index.facts_reader import ChunkFacts
 from agentm_assets.recall.answer import ScoreParts
 from agentm_assets.recall.arms import ArmHit
-from agentm_assets.recall.fusion import FULL_COSINE, WEIGHTS, fuse, keep_first_lexical, normalise
+from agentm_assets.recall.fusion import (
+    FULL_COSINE,
+    UNRELATED_COSINE,
+    WEIGHTS,
+    fuse,
+    keep_first_lexical,
+    normalise,
+)
 from agentm_assets.recall.penalties import Penalty, PenaltyContext, lowered, penalty_of
 from agentm_assets.recall.pool import Candidate, Pool
 from agentm_assets.recall.question import Asked
@@ -23,12 +30,17 @@ DATED_BONUS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A note at its place. `chunk` is the section to show. `named`: it mentions the one thing that
-    is asked about. `in_time`: a phrase of the question names the day it was captured."""
+    """A note at its place.
+
+    `chunk` is the section to show. `cosine`: 0 where the dense arm did not find it, None when there
+    was no dense arm. `named`: it mentions the one thing that is asked about. `in_time`: a phrase of
+    the question names the day it was captured.
+    """
 
     path: str
     score: float
     chunk: ChunkFacts
+    cosine: float | None
     named: bool
     in_time: bool
     parts: ScoreParts
@@ -42,7 +54,13 @@ def rank(pool: Pool, asked: Asked, context: PenaltyContext, limit: int) -> list[
         for path, each in pool.candidates.items()
     }
     lexical = _lowered(pool.lexical, penalties, complete=pool.lexical_complete)
-    dense = _lowered(pool.dense, penalties, complete=pool.dense_complete, full=FULL_COSINE)
+    dense = _lowered(
+        pool.dense,
+        penalties,
+        complete=pool.dense_complete,
+        zero=UNRELATED_COSINE,
+        full=FULL_COSINE,
+    )
     bonus = {path: named.bonus * penalties[path].factor for path, named in pool.named.items()}
     bonus |= _dated_bonus(pool, bonus)
     order = keep_first_lexical(
@@ -55,6 +73,7 @@ def rank(pool: Pool, asked: Asked, context: PenaltyContext, limit: int) -> list[
             path=path,
             score=score,
             chunk=_section(path, pool, lexical, dense),
+            cosine=_cosine(path, pool),
             named=path in pool.named and pool.named[path].specific,
             in_time=bool(pool.candidates[path].in_time),
             parts=_parts(path, pool, places, penalties[path]),
@@ -85,10 +104,11 @@ def _lowered(
     penalties: Mapping[str, Penalty],
     *,
     complete: bool,
+    zero: float = 0.0,
     full: float = 0.0,
 ) -> dict[str, float]:
     scores = {path: hit.score for path, hit in hits.items()}
-    normal = normalise(scores, complete=complete, full=full)
+    normal = normalise(scores, complete=complete, zero=zero, full=full)
     return {path: lowered(score, penalties[path].factor) for path, score in normal.items()}
 
 
@@ -114,6 +134,12 @@ def _section(
     if path in pool.dense:
         return pool.dense[path].chunk
     return pool.candidates[path].first_chunk
+
+
+def _cosine(path: str, pool: Pool) -> float | None:
+    if path in pool.dense:
+        return pool.dense[path].score
+    return 0.0 if pool.hybrid else None
 
 
 def _parts(

@@ -161,7 +161,7 @@ def _evidence(each: _Kept, terms: Mapping[str, float], sources: Sources) -> Evid
     words += [] if section is None else [section.header_path, section.text]
     return Evidence(
         coverage=coverage(terms, sources.lexical.analyse("\n".join(words))),
-        cosine=each.ranked.parts.dense_score,
+        cosine=each.ranked.cosine,
         named=each.ranked.named,
         in_time=each.ranked.in_time,
     )

@@ -41,6 +41,12 @@ def test_the_worst_of_a_complete_arm_is_not_worthless() -> None:
     assert normalise({"a": 4.0, "b": 3.0}, complete=False) == {"a": 1.0, "b": 0.0}
     assert normalise({"a": 4.0, "b": 3.0}, complete=True) == {"a": 1.0, "b": 0.75}
     assert normalise({"a": 1.0, "b": -1.0}, complete=True) == {"a": 1.0, "b": 0.0}
+    assert normalise({"a": 0.5, "b": 0.25}, complete=True, zero=0.25) == {"a": 1.0, "b": 0.0}
+
+
+def test_the_best_of_an_arm_counts_fully_only_from_a_mark_on() -> None:
+    assert normalise({"a": 0.2, "b": 0.0}, complete=False, full=0.4) == {"a": 0.5, "b": 0.0}
+    assert normalise({"a": 0.6, "b": 0.0}, complete=False, full=0.4) == {"a": 1.0, "b": 0.0}
 
 
 def test_arms_are_weighed_and_an_absent_arm_is_left_out() -> None:

@@ -3,13 +3,18 @@
 import dataclasses
 import json
 import shutil
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from agentm_assets.models.embedder import Embedder, EmbeddingFailed
+from agentm_assets.recall import pool
 from agentm_assets.recall.errors import IndexMissing
 from agentm_assets.recall.opening import WarmSources
+from agentm_assets.recall.penalties import PenaltyContext
+from agentm_assets.recall.question import RecallOptions, understand
+from agentm_assets.recall.rank import rank
 
 Asker = Any  # the class in conftest.py, which cannot be imported from here
 
@@ -43,6 +48,22 @@ def test_stop_words_alone_are_answered_by_meaning(hybrid: Asker) -> None:
     answer = hybrid.ask("what is it about")
     assert answer.hits
     assert answer.verdict == "none"
+
+
+def test_a_hit_that_the_dense_arm_missed_is_far_and_not_of_unknown_meaning(
+    hybrid: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "OVER_FETCH", 1)  # one chunk an arm
+    sources = hybrid.sources()
+    options = RecallOptions(now=datetime(2026, 8, 19, tzinfo=UTC))
+    asked = understand(f"{PARAPHRASE}, pisco pisco", options)
+    context = PenaltyContext(sources.rules, False, 0.0, False)
+    for opened, cosine in (
+        (sources, 0.0),
+        (dataclasses.replace(sources, vectors=None, embedder=None), None),
+    ):
+        ranked = rank(pool.gather(asked, options, opened), asked, context, 5)
+        assert {each.path: each.cosine for each in ranked}["sour.md"] == cosine
 
 
 def test_without_vectors_it_says_so(asker: Asker, embedder: Embedder) -> None:

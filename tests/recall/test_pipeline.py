@@ -247,7 +247,8 @@ def test_a_name_of_two_words_finds_its_note(vault_of: VaultOf) -> None:
     asker = vault_of(
         {
             "a.md": memory("# Boiler\n\nNothing else.", aliases="[big red]"),
-            "b.md": "# Bus\n\n## Big red paint\n\nRed. A big bus, big and red, big, red.\n",
+            **{f"{n}.md": f"# N{n}\n\nOf {n}.\n" for n in range(9)},
+            "b.md": "# Bus\n\nBig, red. Red, big.\n",
         }
     )
     assert asker.paths("where is the big red?")[0] == "a.md"
