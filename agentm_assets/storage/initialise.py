@@ -65,11 +65,11 @@ def initialise(root: Path, rules_text: bytes) -> Initialised:
     An adopted folder is only read: no file, no folder and no repository is made in it. Raises
     InitError.
     """
-    if root.is_symlink() and not root.exists():
-        raise InitError(f"{root} is a broken link. Remove it, or name another folder.")
-    if root.exists() and not root.is_dir():
-        raise InitError(f"{root} is a file. Name a folder for the vault.")
     try:
+        if root.is_symlink() and not root.exists():
+            raise InitError(f"{root} is a broken link. Remove it, or name another folder.")
+        if root.exists() and not root.is_dir():
+            raise InitError(f"{root} is a file. Name a folder for the vault.")
         if root.is_dir() and any(root.iterdir()):
             return Initialised(root, True, (), _git_state(root))
         root.mkdir(parents=True, exist_ok=True)
@@ -80,8 +80,8 @@ def initialise(root: Path, rules_text: bytes) -> Initialised:
             _write_new(root / path, data)
     except OSError as error:
         raise InitError(
-            f"{error.filename or root} can't be written ({error.strerror}). Choose a folder that "
-            "you may write to."
+            f"{error.filename or root} can't be used ({error.strerror}). Choose a folder that you "
+            "may read and write."
         ) from error
     return Initialised(
         root, False, tuple(sorted(written)), _create_repository(root, sorted(written))

@@ -66,6 +66,20 @@ def red(done: Any, *said: str) -> None:
         assert words in done.stderr
 
 
+@pytest.mark.parametrize("bits", [0o555, 0])
+def test_init_in_a_folder_that_may_not_be_written_is_refused(machine: Any, bits: int) -> None:
+    shut = machine.folder / "shut"
+    shut.mkdir()
+    with mode(shut, bits):
+        for path in (shut, shut / "below"):
+            done = machine.run("init", str(path), "--json", unprivileged=True)
+            assert (done.returncode, done.stdout) == (2, "")
+            assert f"{shut}" in done.stderr and "(Permission denied)" in done.stderr
+            assert "Choose a folder" in done.stderr
+    assert list(shut.iterdir()) == []
+    assert not (machine.folder / "config").exists()
+
+
 @pytest.mark.parametrize("command", ["index", "init", "up"])
 def test_a_state_folder_that_may_not_be_made_is_a_red_state(machine: Any, command: str) -> None:
     (machine.folder / "state").mkdir(mode=0o555)

@@ -1,0 +1,128 @@
+"""`agentm doctor` as a process: on a fresh machine, with broken rules, and all green."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+NAMES = [
+    "config",
+    "vault",
+    "git",
+    "rules",
+    "state",
+    "model",
+    "facts",
+    "lexical",
+    "vectors",
+    "dagster",
+]
+
+
+def examine(agentm: Run, code: int, **env: str) -> dict[str, dict[str, Any]]:
+    done = agentm("doctor", "--json", **env)
+    assert (done.returncode, done.stderr) == (code, "")
+    report = json.loads(done.stdout)
+    assert list(report) == ["ok", "checks"]
+    assert report["ok"] is (code == 0)
+    for check in report["checks"]:
+        assert list(check) == ["name", "outcome", "message", "cure"]
+        assert check["outcome"] in ("ok", "warn", "fail")
+        if check["name"] != "config":
+            assert (check["cure"] is None) is (check["outcome"] == "ok"), check
+    return {check["name"]: check for check in report["checks"]}
+
+
+def test_a_machine_without_a_vault_hears_how_to_begin(agentm: Run, env: dict[str, str]) -> None:
+    del env["AGENTM_VAULT"]
+    checks = examine(agentm, 3)
+    assert list(checks) == ["config"]
+    assert checks["config"]["outcome"] == "fail"
+    assert "`agentm init PATH`" in checks["config"]["message"]
+
+
+def test_a_fresh_machine_lacks_the_index_and_nothing_is_made_by_looking(
+    agentm: Run, vault: Path, tmp_path: Path
+) -> None:
+    (vault / "note.md").write_text("# Note\n")
+    (vault / "link.md").symlink_to("note.md")
+    checks = examine(agentm, 3)
+    assert list(checks) == NAMES
+    assert {name: check["outcome"] for name, check in checks.items()} == {
+        "config": "ok",
+        "vault": "warn",
+        "git": "warn",
+        "rules": "ok",
+        "state": "ok",
+        "model": "warn",
+        "facts": "fail",
+        "lexical": "fail",
+        "vectors": "warn",
+        "dagster": "warn",
+    }
+    assert checks["vault"]["message"].startswith("1 notes, 0 other files, 1 passed over")
+    assert checks["model"]["message"].endswith("is not exported yet")
+    assert checks["facts"]["cure"] == "agentm index"
+    assert not (tmp_path / "state").exists() and not (tmp_path / "cache").exists()
+    human = agentm("doctor")
+    assert human.returncode == 3
+    assert "FAIL  facts      there is no facts file at " in human.stdout
+    assert "                  cure: agentm index\n" in human.stdout
+
+
+def test_broken_rules_are_named_with_file_and_line(agentm: Run, vault: Path) -> None:
+    rules = vault / "standards" / "storage-rules.md"
+    rules.parent.mkdir()
+    shipped = (Path(__file__).resolve().parents[2] / "standards/storage-rules.md").read_text()
+    broken = shipped.replace("decay_enabled: false", "decay_enabled: perhaps")
+    rules.write_text(broken)
+    line = broken[: broken.index("perhaps")].count("\n") + 1
+    checks = examine(agentm, 3)
+    assert checks["rules"]["outcome"] == "fail"
+    assert f"{rules}:{line}: " in checks["rules"]["message"]
+    assert f"{rules}:{line}: " in agentm("doctor").stdout
+    rules.write_text(shipped)
+    assert examine(agentm, 3)["rules"]["outcome"] == "ok", "mended at once; the index still lacks"
+
+
+def test_all_is_green_after_the_index(
+    agentm: Run, vault: Path, env: dict[str, str], minilm_folder: Path
+) -> None:
+    env["XDG_CACHE_HOME"] = str(minilm_folder.parents[2])
+    shutil.rmtree(vault)
+    assert agentm("init", str(vault)).returncode == 0
+    done = agentm("index", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    numbers = json.loads(done.stdout)
+    assert (numbers["embedded"], numbers["vectors_waiting"]) == (numbers["chunks"], 0)
+    checks = examine(agentm, 0)
+    assert list(checks) == NAMES
+    assert {check["outcome"] for check in checks.values()} == {"ok"}
+    assert agentm("doctor").stdout.count("\n") == len(NAMES)
+    # Another model is configured: the vectors are of no use to it.
+    other = examine(agentm, 3, AGENTM_EMBEDDER_MODEL="/no/such/model")
+    assert other["model"]["outcome"] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("more", "name", "outcome", "said"),
+    [
+        ({"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}, "git", "warn", "dubious ownership"),
+        ({"PATH": "/nowhere"}, "git", "warn", "not installed"),
+        ({"AGENTM_STORAGE_RULES": "/no/rules.md"}, "rules", "fail", "/no/rules.md"),
+        ({"XDG_STATE_HOME": "/dev/null/state"}, "state", "fail", "can't be written"),
+        ({"AGENTM_PROFILE": "absent"}, "config", "fail", "no profile `absent`"),
+    ],
+)
+def test_each_trouble_is_one_check(
+    agentm: Run, vault: Path, more: dict[str, str], name: str, outcome: str, said: str
+) -> None:
+    subprocess.run(["git", "init", "-q", str(vault)], check=True)
+    checks = examine(agentm, 3, **more)
+    assert checks[name]["outcome"] == outcome
+    assert said in checks[name]["message"]

@@ -1,0 +1,185 @@
+"""`agentm index` and `agentm status` as processes: shapes, exit codes, what is said and where."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+INDEX_KEYS = [
+    "notes",
+    "chunks",
+    "links",
+    "entities",
+    "aliases",
+    "unresolved_links",
+    "changed",
+    "deleted",
+    "deferred",
+    "held_deletions",
+    "embedded",
+    "vectors_waiting",
+    "findings",
+    "seconds",
+    "run_id",
+]
+STATUS_KEYS = [
+    "vault",
+    "notes",
+    "chunks",
+    "vectors",
+    "links",
+    "entities",
+    "aliases",
+    "rules",
+    "rules_ok",
+    "stale_notes",
+    "changed",
+    "deleted",
+    "findings",
+]
+
+
+def write(vault: Path) -> None:
+    (vault / "one.md").write_text(
+        "# One\n\nA Water Heating Unit (WHU), see [[two]], [[nowhere]] and acme/kettle#12.\n\n"
+        "## Second\n\ntext\n"
+    )
+    (vault / "two.md").write_text("# Two\n")
+    (vault / "bad.md").write_text("---\ntitle: a: b\n---\n# Bad\n")
+    (vault / "link.md").symlink_to("one.md")
+
+
+def payload(done: subprocess.CompletedProcess[str]) -> Any:
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
+def test_the_life_of_an_index(agentm: Run, vault: Path, env: dict[str, str]) -> None:
+    write(vault)
+    before = agentm("status", "--json")
+    assert (before.returncode, before.stdout) == (3, "")
+    assert "no usable index" in before.stderr and "`agentm index`" in before.stderr
+
+    first = payload(agentm("index", "--no-embeddings", "--json"))
+    assert list(first) == INDEX_KEYS
+    counts = {key: first[key] for key in INDEX_KEYS[:-3]}
+    assert counts == {
+        "notes": 3,
+        "chunks": 4,
+        "links": 2,
+        "entities": 2,
+        "aliases": 2,
+        "unresolved_links": 1,
+        "changed": 3,
+        "deleted": 0,
+        "deferred": 0,
+        "held_deletions": 0,
+        "embedded": 0,
+        "vectors_waiting": 4,
+    }
+    assert [list(finding) for finding in first["findings"]] == [
+        ["path", "line", "code", "message", "cure"]
+    ] * 2
+    assert [(f["path"], f["line"], f["code"]) for f in first["findings"]] == [
+        ("bad.md", 2, "frontmatter-unreadable"),
+        ("link.md", None, "symlink-skipped"),
+    ]
+    assert isinstance(first["seconds"], float) and first["seconds"] > 0
+    assert isinstance(first["run_id"], str)
+
+    state = payload(agentm("status", "--json"))
+    assert list(state) == STATUS_KEYS
+    assert (state["vault"], state["rules_ok"], state["vectors"]) == (str(vault), True, 0)
+    assert {key: state[key] for key in ("notes", "chunks", "links", "entities", "aliases")} == {
+        key: first[key] for key in ("notes", "chunks", "links", "entities", "aliases")
+    }
+    assert (state["changed"], state["deleted"], state["stale_notes"]) == (0, 0, 0)
+    assert state["findings"] == first["findings"]
+
+    (vault / "two.md").unlink()
+    (vault / "new.md").write_text("# New\n")
+    (vault / "picture.png").write_bytes(b"\x89PNG")
+    state = payload(agentm("status", "--json"))
+    assert (state["changed"], state["deleted"]) == (2, 1)
+    human = agentm("status").stdout
+    assert "2 changed and 1 deleted since the last pass (agentm index)" in human
+    assert "findings  2" in human
+    listed = agentm("status", "--findings").stdout
+    assert "  bad.md:2  [frontmatter-unreadable] " in listed
+    assert "  link.md  [symlink-skipped] " in listed
+    assert listed.count(" -> ") == 2
+
+    human_index = agentm("index", "--no-embeddings", "--vault", str(vault))
+    assert (human_index.returncode, human_index.stderr) == (0, "")
+    lines = human_index.stdout.split("\n")
+    assert lines[0].startswith("tables: 1 extracted, 1 dropped, 1 relinked, ")
+    assert lines[1] == "embeddings: nothing: embedding is switched off, recall is lexical"
+    assert lines[2] == "3 notes, 4 chunks, 2 links (2 unresolved), 2 entities"
+    assert lines[3] == "2 findings:"
+    assert lines[4].startswith("  bad.md:2  ")
+    assert "nothing: the index is in line with the vault" in agentm("status").stdout
+
+
+def test_the_vault_of_a_profile_and_the_vault_option(
+    agentm: Run, env: dict[str, str], tmp_path: Path
+) -> None:
+    del env["AGENTM_VAULT"]
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "note.md").write_text(f"# {name}\n")
+        assert agentm("init", str(tmp_path / name), "--profile", name).returncode == 0
+    assert payload(agentm("index", "--no-embeddings", "--profile", "a", "--json"))["notes"] == 1
+    assert payload(agentm("status", "--profile", "a", "--json"))["vault"] == str(tmp_path / "a")
+    by_option = payload(agentm("status", "--vault", str(tmp_path / "a"), "--json"))
+    assert by_option["notes"] == 1
+    other = agentm("status", "--json")
+    assert other.returncode == 3
+    assert str(tmp_path / "b") in other.stderr, "the last profile is current, and not indexed yet"
+
+
+@pytest.mark.parametrize("command", ["index", "status", "doctor"])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--vault", "/nowhere/at/all"], "does not exist"),
+        (["--vault", ""], "is empty"),
+        (["--profile", "absent"], "no profile `absent`"),
+    ],
+)
+def test_a_vault_that_is_not_there_is_one_sentence(
+    agentm: Run, command: str, options: list[str], said: str
+) -> None:
+    done = agentm(command, "--json", *options)
+    if command == "doctor":
+        assert done.returncode == 3
+        (check,) = json.loads(done.stdout)["checks"]
+        assert said in check["message"]
+    else:
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["index", "extra"],
+        ["index", "--fulll"],
+        ["status", "extra"],
+        ["status", "--vault"],
+        ["doctor", "--nothing"],
+        ["demo", "one", "two"],
+        ["up", "--port", "many"],
+        ["indx"],
+    ],
+)
+def test_wrong_usage_is_exit_2(agentm: Run, arguments: list[str]) -> None:
+    done = agentm(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Error" in done.stderr
+    assert "Traceback" not in done.stderr
