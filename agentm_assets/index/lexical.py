@@ -355,7 +355,8 @@ def _clauses(view: _View, question: str) -> list[tuple[tantivy.Occur, tantivy.Qu
 def _question_parts(question: str) -> list[str]:
     """Parts of compounds that are worth asking for: single letters and numbers stand everywhere."""
     telling = [part for part in parts(question) if len(part) > 1 and not part.isdecimal()]
-    return list(dict.fromkeys(words(" ".join(telling))))
+    distinct = dict.fromkeys(words(" ".join(telling)))
+    return [part for part in distinct if part not in _STEMMED_STOP_WORDS]
 
 
 def _best(

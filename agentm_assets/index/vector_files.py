@@ -29,11 +29,13 @@ Rows = NDArray[np.intp]  # positions in a segment
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Name of a segment's files, its number of rows and of ids that it buries."""
+    """Name of a segment's files, its number of rows and of ids that it buries. `graph`: it has a
+    graph file as well."""
 
     name: str
     rows: int
     dead: int
+    graph: bool = False
 
 
 @dataclass(frozen=True, slots=True)

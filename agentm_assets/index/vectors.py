@@ -2,7 +2,8 @@
 
 A saved note writes one delta of some kilobytes, never the matrix; readers map what the manifest
 names and keep it whatever is published meanwhile. A later segment's row for an id overrides an
-earlier one, and an id that a segment buries is gone from all segments before it. Search is exact.
+earlier one, and an id that a segment buries is gone from all segments before it. Search is exact,
+but for a base of more than 200,000 rows over which a graph was built.
 """
 
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from agentm_assets.index import vector_graph
 from agentm_assets.index.serving import (
     ServingUnreadable,
     is_reported,
@@ -31,6 +33,7 @@ from agentm_assets.index.vector_files import (
     write_manifest,
     write_segment,
 )
+from agentm_assets.index.vector_graph import Graph
 
 MAX_DELTAS = 16
 """With more deltas than this the newest are folded into one: each costs a reader three files."""
@@ -122,15 +125,24 @@ class VectorPublisher:
         return self._commit(state, written, compacted=False)
 
     def compact(self) -> bool:
-        """Fold all segments into a new base. False when there is nothing to fold.
+        """Fold all segments into a new base, and build a graph over a large one (minutes: publish
+        never does). False when there is nothing to do.
 
         Raises ServingUnreadable when nothing is published.
         """
         state = self._continued().state
-        if len(state.segments) == 1:
+        if len(state.segments) > 1:
+            state, _ = self._fold(state, 0)
+        elif state.segments[0].graph or not _wants_graph(state.segments[0]):
             return False
-        folded, written = self._fold(state, 0)
-        self._commit(folded, written, compacted=True)
+        base = state.segments[0]
+        if _wants_graph(base):
+            (live,) = _load(self.folder, state.segments, state.dim)
+            blocks = (live.vectors[at : at + BLOCK_ROWS] for at in range(0, base.rows, BLOCK_ROWS))
+            path = vector_graph.graph_file(self.folder, base.name)
+            vector_graph.build_graph(path, blocks, state.dim)
+            state = replace(state, segments=(replace(base, graph=True),))
+        self._commit(state, 0, compacted=True)
         return True
 
     def _continued(self) -> "VectorReader":
@@ -165,6 +177,10 @@ class VectorPublisher:
 _NO_IDS: Ids = np.empty(0, dtype=np.int64)
 
 
+def _wants_graph(base: Segment) -> bool:
+    return base.rows >= vector_graph.MIN_ROWS and vector_graph.is_available()
+
+
 def _spent(state: VectorState) -> int:
     return sum(segment.rows + segment.dead for segment in state.segments[1:])
 
@@ -186,12 +202,13 @@ def _first_to_fold(segments: Sequence[Segment]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Live:
-    """A segment and which of its rows count: None for all."""
+    """A segment and which of its rows count: None for all. `graph`: over all its rows."""
 
     ids: Ids
     vectors: Vectors
     dead: Ids
     alive: NDArray[np.bool_] | None
+    graph: Graph | None
 
     @property
     def count(self) -> int:
@@ -265,11 +282,12 @@ class VectorReader:
     def search(
         self, vector: Vectors, k: int, allowed: Ids | None = None
     ) -> list[tuple[int, float]]:
-        """(id, cosine) of the `k` nearest rows, nearest first, equal ones by id. Exact.
+        """(id, cosine) of the `k` nearest rows, nearest first, equal ones by id.
 
-        `allowed`: only these ids are looked at. The result does not depend on how the rows are
-        spread over segments. Raises ValueError for a vector of another dimension, or one that is
-        zero or not finite; ServingUnreadable when the mapped numbers are damaged.
+        `allowed`: only these ids are looked at. Exact and independent of how the rows are spread
+        over segments, unless a graph proposes the rows of a large base: it may miss some. Raises
+        ValueError for a vector of another dimension, or one that is zero or not finite, and
+        ServingUnreadable when the mapped numbers are damaged.
         """
         view = self._view
         if k < 1 or not view.state.dim:
@@ -301,6 +319,12 @@ class VectorReader:
 
 def _nearest(segment: _Live, vector: Vectors, k: int, wanted: Ids | None) -> Rows:
     """Rows that can be among the `k` nearest: those, and all that float32 can't tell from them."""
+    if segment.graph is not None and wanted is None:
+        proposed = segment.graph.propose(vector, k)
+        if segment.alive is not None:
+            proposed = proposed[segment.alive[proposed]]
+        if len(proposed) >= min(k, segment.count):
+            return proposed
     rows = segment.live() if wanted is None else segment.among(wanted)
     # Many rows: multiply the mapped matrix as it lies and then pick. Few: pick first.
     few = 4 * len(rows) < len(segment.ids)
@@ -351,7 +375,11 @@ def _load(folder: Path, segments: Sequence[Segment], dim: int) -> list[_Live]:
     for segment in reversed(segments):
         arrays = read_segment(folder, segment, dim)
         alive = ~np.isin(arrays.ids, hidden) if len(hidden) and len(arrays.ids) else None
-        loaded.append(_Live(arrays.ids, arrays.vectors, arrays.dead, alive))
+        graph = None
+        if segment.graph and vector_graph.is_available():
+            path = vector_graph.graph_file(folder, segment.name)
+            graph = Graph.open(path, segment.rows, dim)
+        loaded.append(_Live(arrays.ids, arrays.vectors, arrays.dead, alive, graph))
         hidden = np.concatenate((hidden, arrays.dead, arrays.ids))
     return loaded[::-1]
 

@@ -51,6 +51,8 @@ FILLER = [doc(1000 + i, f"filler text number {i} about gardens and weather") for
         ("attach gdb and run py-bt to see frames", "py-bt"),
         ("call getHTTPResponse first", "http response"),
         ("call getHTTPResponse first", "gethttpresponse"),
+        ("an HTTP response arrived", "getHTTPResponse"),
+        ("use parseHTTPBody", "getHTTPResponse"),
         ("written in C++ long ago", "c++"),
         ("The queries were running", "run query"),
         ("Größe der Straße", "grosse strasse"),
@@ -74,6 +76,12 @@ def test_a_whole_identifier_counts_more_than_its_words(tmp_path: Path):
     scattered = [doc(i, "bt and py and more bt py in one place") for i in range(3)]
     publish(tmp_path, *FILLER, *scattered, doc(7, "one py-bt among a lot of other words here"))
     assert found(tmp_path, "py-bt")[0] == 7
+
+
+def test_letters_and_numbers_inside_an_identifier_are_not_asked_for(tmp_path: Path):
+    publish(tmp_path, doc(1, "chapter 3 t"), doc(2, "to get it"), doc(3, "kestrel wings"))
+    assert found(tmp_path, "kestrel3t") == [3]
+    assert found(tmp_path, "getKestrel") == [3]
 
 
 @pytest.mark.parametrize("field", ["title", "names", "heads", "body"])
