@@ -219,7 +219,7 @@ _FILES: dict[str, tuple[bytes, tuple[str, int | None] | None]] = {
     "Cafe\u0301.md": (b"# Decomposed\n\nzyxdecomposed\n", None),
     "\u202egnp.md": (b"zyxoverride\n", None),
     "new\nline.md": (b"zyxnewline\n", None),
-    "esc\x1b[2J.md": (b"zyxsteer\n", None),
+    "esc\x1b[2J\x07.md": (b"zyxsteer\0\n", ("nul-byte", 1)),
     "--help.md": (b"zyxdashes\n", None),
     "-rf.md": (b"zyxrf\n", None),
     "'\"`$(x).md": (b"zyxquotes\n", None),
@@ -229,6 +229,8 @@ _FILES: dict[str, tuple[bytes, tuple[str, int | None] | None]] = {
     "SHOUT.MD": (b"zyxshout\n", None),
     "same.md": (b"zyxsamelower\n", ("path-differs-by-case", None)),
     "Same.md": (b"zyxsameupper\n", None),
+    "twin.md": (b"zyxtwinlower\0\n", ("nul-byte", 1)),
+    "Twin.md": (b"zyxtwinupper\n", None),
     "/".join(["deep"] * 60) + "/leaf.md": (b"zyxleaf\n", None),
     "x.md/inner.md": (b"zyxinner\n", None),
     # copies that a sync client made

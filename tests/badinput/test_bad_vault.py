@@ -88,7 +88,7 @@ def test_not_a_byte_of_the_vault_changes(adopted: Adopted) -> None:
         ("zyxbehind", "nul.md"),  # behind the NUL
         ("zyxlatin", "latin.md"),
         ("zyxlarge", "large.md"),
-        ("zyxsteer", "esc\x1b[2J.md"),
+        ("zyxsteer", "esc\x1b[2J\x07.md"),
     ],
 )
 def test_a_fresh_process_finds_the_note(adopted: Adopted, word: str, path: str) -> None:

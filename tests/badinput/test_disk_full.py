@@ -71,7 +71,7 @@ def test_a_disk_that_fills_up_during_the_first_index_is_said_and_made_up_for(
     machine.more["XDG_STATE_HOME"] = str(disk)
     for number in range(300):
         (machine.vault / f"m{number}.md").write_text(f"# M {number}\n\nzyxmore{number}\n" * 60)
-    ballast = fill(disk, leave=2_200_000)
+    ballast = fill(disk, leave=1_000_000)
     done = machine.run("index", "--no-embeddings", "--json")
     assert done.returncode == 3
     assert done.stdout == ""
