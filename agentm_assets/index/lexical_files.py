@@ -100,8 +100,6 @@ def open_generation(folder: Path, number: int) -> tantivy.Index:
     home = generation_home(folder, number)
     with tantivy_errors(home):
         index = tantivy.Index.open(str(home))
-        # No thread that watches the files: `refresh` says when to look.
-        index.config_reader("manual")
         register_analyzers(index)
     return index
 

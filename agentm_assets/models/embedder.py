@@ -112,9 +112,9 @@ class Embedder:
                     on_progress(start + len(part), len(texts))
         return vectors
 
-    def embed_one(self, question: str) -> Vectors:
+    def embed_one(self, text: str) -> Vectors:
         """Unit vector of a question, shape `(dim,)`, in this thread. Raises EmbeddingFailed."""
-        return self._vector(self.manifest.query_prompt + question)
+        return self._vector(self.manifest.query_prompt + text)
 
     def _vector(self, text: str) -> Vectors:
         ids = self._token_ids(text)

@@ -1,4 +1,3 @@
-import os
 import random
 import subprocess
 import sys
@@ -158,6 +157,16 @@ def test_the_idf_of_a_term_falls_with_the_chunks_that_have_it(tmp_path: Path):
     assert reader.count == 20
 
 
+def test_replaced_chunks_that_tantivy_still_counts_make_no_weight_negative(tmp_path: Path):
+    chunks = [doc(i, "owl", path="b.md") for i in range(10)]
+    publisher = publish(tmp_path, doc(99, "owl", path="a.md"), *chunks)
+    publisher.publish("idx", 2, chunks[:1], [], full=False)
+    reader = LexicalReader.open(tmp_path)
+    assert reader.count == 2
+    assert dict(reader.question_terms("owl"))["owl"] >= 0
+    assert found(tmp_path, "owl") == [0, 99]
+
+
 def test_scores_are_sorted_and_equal_ones_by_id_even_at_the_cut(tmp_path: Path):
     order = list(range(300))
     random.Random(4).shuffle(order)
@@ -173,7 +182,7 @@ def test_scores_are_sorted_and_equal_ones_by_id_even_at_the_cut(tmp_path: Path):
     assert reader.search("same", 0) == []
 
 
-PATHS = st.sampled_from(["a.md", "b/c.md", "d e.md", "\udcff.md", "ü.md", "x" * 240 + ".md"])
+PATHS = st.sampled_from(["a.md", "b/c.md", "\udcfe.md", "\udcff.md", "ü.md", "x" * 240 + ".md"])
 STEP = st.tuples(
     st.dictionaries(PATHS, st.lists(st.sampled_from(["owl", "kite", "wren"]), max_size=3)),
     st.lists(PATHS, max_size=3),
@@ -475,10 +484,10 @@ def test_the_question_costs_what_its_first_page_costs(tmp_path: Path):
     assert seconds(page * 30) < 3 * seconds(page) + 0.01
 
 
-def test_no_thread_watches_the_files(tmp_path: Path):
+def test_reading_imports_nothing_heavy(tmp_path: Path):
     publish(tmp_path, doc(1, "owl"))
     code = (
-        "import sys, os\n"
+        "import sys\n"
         "from pathlib import Path\n"
         "from agentm_assets.index.lexical import LexicalReader\n"
         "reader = LexicalReader.open(Path(sys.argv[1]))\n"
@@ -487,10 +496,6 @@ def test_no_thread_watches_the_files(tmp_path: Path):
         "print([name for name in heavy if name in sys.modules])\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ},
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
     )
     assert done.stdout == "[]\n"
