@@ -13,7 +13,9 @@ def command(
     host: Annotated[
         str, typer.Option(help="Address to listen on; loopback by default.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port of the UI; 0 takes a free one.")] = 3000,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port of the UI; 0 takes a free one.")
+    ] = 3000,
     vault: VaultOption = None,
     profile: ProfileOption = None,
 ) -> None:

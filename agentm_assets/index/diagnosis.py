@@ -65,6 +65,8 @@ def _vault(root: Path) -> Diagnosis:
     except VaultError as error:
         return Diagnosis("vault", "fail", str(error))
     message = f"{len(scan.notes):,} notes, {len(scan.attachments):,} other files"
+    if scan.hidden:
+        message += f", {scan.hidden:,} hidden by a dot before their name"
     if scan.findings:
         return Diagnosis(
             "vault",

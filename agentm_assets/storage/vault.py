@@ -60,6 +60,7 @@ class Scan:
     notes: dict[str, FileEntry]
     attachments: frozenset[str]
     findings: tuple[Finding, ...]
+    hidden: int  # markdown files whose own name begins with a dot: passed over, as other tools do
     unknown: tuple[str, ...]  # folders and files whose state can't be seen now: not deleted
 
 
@@ -83,6 +84,7 @@ class Vault:
         attachments: set[str] = set()
         findings: list[Finding] = []
         unknown: list[str] = []
+        hidden = 0
         pending = [""]
         while pending:
             folder = pending.pop()
@@ -101,6 +103,7 @@ class Vault:
                 continue
             for entry in entries:
                 if entry.name.startswith("."):
+                    hidden += entry.name.lower().endswith(".md") and not entry.is_dir()
                     continue
                 path = f"{folder}/{entry.name}" if folder else entry.name
                 if not _is_utf8(path):
@@ -128,7 +131,7 @@ class Vault:
             if on_folder is not None:
                 on_folder(len(notes))
         findings.extend(_case_collisions(notes))
-        return Scan(notes, frozenset(attachments), tuple(findings), tuple(unknown))
+        return Scan(notes, frozenset(attachments), tuple(findings), hidden, tuple(unknown))
 
     def read_bytes(self, path: str) -> bytes:
         """The bytes of one note.

@@ -1,3 +1,4 @@
+import os
 import random
 import shutil
 import subprocess
@@ -222,3 +223,19 @@ def test_embedding_imports_neither_torch_nor_pydantic(minilm_folder: Path):
     )
     assert done.stdout == "[]\n"
     assert done.stderr == ""
+
+
+def test_opening_a_model_leaves_no_usage_records_and_asks_for_none(
+    minilm_folder: Path, tmp_path: Path
+) -> None:
+    program = (
+        "import sys; from pathlib import Path; from agentm_assets.models.embedder import Embedder; "
+        "Embedder.open(Path(sys.argv[1])).embed_one('x')"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program, str(minilm_folder)],
+        check=True,
+        cwd=Path(__file__).resolve().parents[2],
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
+    )
+    assert list(tmp_path.rglob("*onnxruntime*")) == []

@@ -220,3 +220,10 @@ def test_unreadable_files_and_folders_are_one_finding_each_and_not_deleted(root:
         "['locked.md', 'open.md'] [('closed', 'folder-unreadable')] ('closed',)",
         "unreadable",
     ]
+
+
+def test_hidden_notes_are_counted(root: Path) -> None:
+    for path in ("..md", ".draft.md", ".git/x.md", "a.md"):
+        put(root, path)
+    scan = Vault(root).scan()
+    assert (scan.hidden, sorted(scan.notes)) == (2, ["a.md"])

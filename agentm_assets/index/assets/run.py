@@ -20,6 +20,7 @@ from resources.workspace import WorkspaceResource
 
 VERSION_TAG = "dagster/data_version"
 CLI_TAGS = {"agentm/trigger": "cli", "agentm/lane": "cli"}
+_INTERRUPTED = ("DagsterExecutionInterruptedError", "KeyboardInterrupt")
 _UNFINISHED = [
     DagsterRunStatus.NOT_STARTED,
     DagsterRunStatus.QUEUED,
@@ -106,7 +107,7 @@ def run_index(
             instance=instance,
             run_config={
                 "ops": {"index_tables": {"config": dict(tables_config)}},
-                "loggers": {"console": {"config": {"log_level": "ERROR"}}},
+                "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
             },
             tags=CLI_TAGS,
             raise_on_error=False,
@@ -136,9 +137,10 @@ def _first_error(result: dg.ExecuteInProcessResult) -> str | None:
     for event in result.all_events:
         if event.is_failure and event.event_specific_data is not None:
             error = getattr(event.event_specific_data, "error", None)
-            cause = error
-            while cause is not None and getattr(cause, "cause", None) is not None:
-                cause = cause.cause
+            # Dagster wraps what a step raised; what lies under that is a library's affair.
+            cause = getattr(error, "cause", None) or error
+            if cause is not None and cause.cls_name in _INTERRUPTED:
+                return "it was interrupted; what is done stays, and the next run goes on from there"
             if cause is not None:
                 return str(cause.message).strip()
     return None if result.success else "the run failed; its log in the Dagster UI says where"

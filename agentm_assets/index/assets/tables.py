@@ -222,6 +222,8 @@ def embeddings(
     code_version=CODE_VERSION,
     freshness_policy=FRESH,
     pool=POOL,
+    # Before the embeddings, which may take minutes: meanwhile recall goes by words.
+    op_tags={"dagster/priority": "1"},
     description="The lexical serving file: BM25 over title, names, heading path and body.",
 )
 def lexical_index(workspace: WorkspaceResource) -> MaterializeResult[None]:
