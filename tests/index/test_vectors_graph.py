@@ -1,5 +1,6 @@
 """The graph over a large base. The bar is lowered: what is tested does not depend on the size."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,7 @@ def test_without_usearch_the_search_is_exact(tmp_path: Path, monkeypatch: pytest
     truth = VectorReader.open(tmp_path).search(question, 50)
     publisher.compact()
     monkeypatch.setattr(vector_graph, "is_available", lambda: False)
+    monkeypatch.setitem(sys.modules, "usearch.index", None)
     assert VectorReader.open(tmp_path).search(question, 50) == truth
     assert not publisher.compact()
 
