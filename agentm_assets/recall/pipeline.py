@@ -30,8 +30,9 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
             altitude_share=sources.facts.altitude_share,
             decay_applies=sources.rules.decay.enabled and not asked.about_time,
         )
-        ranked = rank(pool, asked, context, options.k * READ_AHEAD)
-        shown = show(ranked, options.k, terms, sources)
+        # The confidence looks at the same hits however few are asked for.
+        wanted = max(options.k, _JUDGED_HITS)
+        shown = show(rank(pool, asked, context, wanted * READ_AHEAD), wanted, terms, sources)
     spans = asked.phrase.spans if asked.phrase else ()
     unknown = unknown_names(asked.text, spans, sources.lexical)
     confidence, verdict = judge(
@@ -42,7 +43,7 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
         confidence=confidence,
         mode="hybrid" if pool.hybrid else "lexical",
         why="; ".join(_remarks(asked, pool, shown, sources)) or None,
-        hits=shown.hits,
+        hits=shown.hits[: options.k],
     )
 
 

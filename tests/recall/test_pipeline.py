@@ -65,6 +65,19 @@ def test_k_bounds_the_hits_and_the_files_that_are_read(vault_of: VaultOf) -> Non
     assert len(read) <= 6  # the sixth may fold into one of the five
 
 
+def test_confidence_does_not_depend_on_how_many_hits_are_asked_for(vault_of: VaultOf) -> None:
+    asker = vault_of(
+        {
+            "a.md": "# Boils and boils\n\nboils boils boils boils boils\n",
+            "b.md": "# Kettle\n\n" + "words " * 80 + "the kettle boils two litres\n",
+            "c.md": "# Lamp\n\nThe lamp takes a bulb.\n",
+        }
+    )
+    answers = [asker.ask("kettle boils litres", k=k) for k in (1, 2, 5)]
+    assert [len(answer.hits) for answer in answers] == [1, 2, 2]
+    assert len({(answer.verdict, answer.confidence) for answer in answers}) == 1
+
+
 QUESTIONS = [
     "kettle " * 1_400,
     "the of and to is",
