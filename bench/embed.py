@@ -6,15 +6,13 @@ to 150 tokens.
 
 import argparse
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxruntime
-from measure import machine, report, spread
+from measure import TELLING_PEAK, cold_process, machine, report, spread
 from numpy.typing import NDArray
 from questions import known_items
 from tokenizers import Tokenizer
@@ -27,12 +25,13 @@ from agentm_assets.storage.vault import Vault, content_hash
 
 TOKENS = 150
 BATCH = 32
-COLD = """
-import sys
-from pathlib import Path
+COLD = (
+    TELLING_PEAK
+    + """
 from agentm_assets.models.embedder import Embedder
 Embedder.open(Path(sys.argv[1]), threads=1).embed_one("where did we decide on the valve?")
 """
+)
 
 
 def passages(root: Path, model: Path, count: int) -> list[str]:
@@ -122,19 +121,14 @@ def _questions(embedder: Embedder, root: Path) -> dict[str, float]:
 
 def _cold(model: Path) -> dict[str, float]:
     """From the start of a process to the end of one that has embedded a question."""
-    walls, peaks = [], []
-    for _ in range(10):
-        began = time.perf_counter()
-        process = subprocess.Popen([sys.executable, "-c", COLD, str(model)])
-        _, status, usage = os.wait4(process.pid, 0)
-        walls.append((time.perf_counter() - began) * 1e3)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise SystemExit("the cold process failed")
-        peaks.append(usage.ru_maxrss / 1024)
+    runs = [cold_process([COLD, str(model)], os.environ) for _ in range(10)]
     return {
-        **{f"ms_{name}": value for name, value in spread(walls).items()},
-        "peak_MB": max(peaks),
+        **{
+            f"ms_{name}": value
+            for name, value in spread([c.wall * 1e3 for _, c, _ in runs]).items()
+        },
+        "cpu_ms_p50": spread([cost.cpu * 1e3 for _, cost, _ in runs])["p50"],
+        "peak_MB": max(peak for _, _, peak in runs),
     }
 
 

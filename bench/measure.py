@@ -5,6 +5,8 @@ import os
 import platform
 import resource
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -60,6 +62,29 @@ def resident_mb() -> dict[str, float]:
     lines = Path("/proc/self/status").read_text("ascii").split("\n")
     found = {line.split(":")[0]: line.split() for line in lines if line.startswith("Rss")}
     return {"own": int(found["RssAnon"][1]) / 1024, "mapped": int(found["RssFile"][1]) / 1024}
+
+
+TELLING_PEAK = """
+import atexit, runpy, sys
+from pathlib import Path
+def tell():
+    print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0], file=sys.stderr)
+atexit.register(tell)
+"""
+"""Begins a script for `python -c` that tells its peak of resident memory (KB) on stderr at its end.
+The kernel's own count for an ended child would hold that of the process that started it."""
+
+
+def cold_process(command: Sequence[str], env: Mapping[str, str]) -> tuple[bytes, Cost, float]:
+    """Run a script that begins with TELLING_PEAK: what it prints, its cost, and its peak in MB."""
+    done, cost = measured(
+        lambda: subprocess.run(
+            [sys.executable, "-c", *command], env=env, capture_output=True, check=False
+        )
+    )
+    if done.returncode:
+        raise SystemExit(done.stderr.decode())
+    return done.stdout, cost, int(done.stderr.split()[-1]) / 1024
 
 
 def machine() -> dict[str, Any]:

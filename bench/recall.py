@@ -7,9 +7,6 @@ lexical rows only.
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from measure import machine, report, resident_mb, spread
+from measure import TELLING_PEAK, cold_process, machine, report, resident_mb, spread
 from questions import KnownItem, known_items
 from workspace import Workspace, open_workspace
 
@@ -98,24 +95,21 @@ def _each(texts: Sequence[str], work: Callable[[str], object]) -> dict[str, floa
     return {f"ms_{name}": value for name, value in spread(times).items()}
 
 
+COMMAND = TELLING_PEAK + "runpy.run_module('agentm_assets.cli.entry', run_name='__main__')"
+
+
 def _cold(workspace: Workspace, items: Sequence[KnownItem], k: int) -> dict[str, Any]:
     """A process for each question, from start to exit, files in the page cache."""
     walls, cpus, peaks, modes = [], [], [], set()
     for item in items:
-        command = [sys.executable, "-m", "agentm_assets.cli.entry", "recall", item.question]
-        command += ["--json", "-k", str(k), "--vault", str(workspace.vault)]
-        began = time.perf_counter()
-        with subprocess.Popen(command, env=workspace.env, stdout=subprocess.PIPE) as process:
-            assert process.stdout is not None
-            answer = json.loads(process.stdout.read())
-            _, status, usage = os.wait4(process.pid, 0)
-            walls.append((time.perf_counter() - began) * 1e3)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise SystemExit(f"recall ended with {process.returncode}")
-        cpus.append((usage.ru_utime + usage.ru_stime) * 1e3)
-        peaks.append(usage.ru_maxrss / 1024)
-        modes.add(answer["mode"])
+        options = ["--json", "-k", str(k), "--vault", str(workspace.vault)]
+        shown, cost, peak = cold_process(
+            [COMMAND, "recall", item.question, *options], workspace.env
+        )
+        walls.append(cost.wall * 1e3)
+        cpus.append(cost.cpu * 1e3)
+        peaks.append(peak)
+        modes.add(json.loads(shown)["mode"])
     return {
         **{f"ms_{name}": value for name, value in spread(walls).items()},
         "cpu_ms_p50": spread(cpus)["p50"],

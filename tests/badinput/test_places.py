@@ -69,7 +69,7 @@ def test_an_unusable_vault_is_refused_by_every_command_before_anything_is_made(
     assert said in check["message"]
     assert not (machine.folder / "state").exists()
     if machine.vault.is_dir():
-        assert {file.suffix for file in machine.vault.iterdir()} == {".md"}
+        assert {f.suffix for f in machine.vault.rglob("*") if f.is_file()} == {".md"}
 
 
 def test_a_vault_that_vanishes_and_comes_back_loses_nothing_of_its_index(indexed: Any) -> None:
@@ -84,7 +84,7 @@ def test_a_vault_that_vanishes_and_comes_back_loses_nothing_of_its_index(indexed
 
 
 def test_a_vault_that_is_emptied_all_at_once_is_kept_for_a_second_look(indexed: Any) -> None:
-    for file in indexed.vault.iterdir():
+    for file in indexed.vault.rglob("*.md"):
         file.unlink()
     done = indexed.run("index", "--no-embeddings")
     assert done.returncode == 0
@@ -113,12 +113,15 @@ def test_a_vault_that_may_not_be_listed_is_a_red_state(
 def test_a_read_only_vault_is_adopted_indexed_and_recalled(
     machine: Any, snapshot: Callable[[Path], Any]
 ) -> None:
-    for file in machine.vault.iterdir():
+    folders = [machine.vault, *(f for f in machine.vault.rglob("*") if f.is_dir())]
+    for file in machine.vault.rglob("*.md"):
         file.chmod(0o444)
-    machine.vault.chmod(0o555)
+    for folder in folders:
+        folder.chmod(0o555)
     before = snapshot(machine.vault)
     assert machine.json("init", str(machine.vault), unprivileged=True)["adopted"] is True
     assert machine.index(unprivileged=True)["notes"] == 60
     assert machine.recall("zyxkept7")[:1] == ["n7.md"]
     assert snapshot(machine.vault) == before
-    machine.vault.chmod(0o755)
+    for folder in folders:
+        folder.chmod(0o755)
