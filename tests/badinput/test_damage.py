@@ -38,10 +38,6 @@ def everything_overwritten(location: VaultLocation) -> None:
         write(file)
 
 
-def tables_cut(location: VaultLocation) -> None:
-    halve(location.duckdb_file)
-
-
 def serving_files_cut(location: VaultLocation) -> None:
     for file in (location.facts_file, *segments(location)):
         halve(file)
@@ -75,7 +71,6 @@ def machine_with_vectors(new_machine: Callable[..., Any], minilm_folder: Path) -
     ("harm", "tables_too"),
     [
         (everything_overwritten, True),
-        (tables_cut, True),
         (serving_files_cut, False),
         (everything_newer, True),
     ],

@@ -162,17 +162,15 @@ def test_without_a_path_the_current_folder_is_meant(
     assert json.loads(done.stdout)["root"] == str(vault)
 
 
-@pytest.mark.parametrize(
-    "name", ["with blanks in it", "käse 🧀 日本", "-", "%", "a'b\"c", "~", "new\nline"]
-)
-def test_any_path_can_be_a_vault(agentm: Run, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["with blanks in it", "käse 🧀 日本", "-%'\"", "~", "new\nline"])
+def test_any_path_can_be_a_vault(agentm: Run, tmp_path: Path, config: Path, name: str) -> None:
     done = agentm("init", "--json", "--", f"./{name}")  # relative to the current folder
     assert (done.returncode, done.stderr) == (0, "")
     root = tmp_path / name
     assert json.loads(done.stdout)["root"] == str(root)
     assert (root / "ideas.md").exists()
-    shown = json.loads(agentm("config", "show", "--json").stdout)
-    assert (shown["vault"], shown["vault_source"]) == (str(root), "agentm.toml profile default")
+    written = tomllib.loads(config.read_text())["profiles"]["default"]["storage"]["root"]
+    assert written == str(root)
 
 
 def test_the_home_may_be_written_as_a_tilde(agentm: Run, env: dict[str, str]) -> None:
