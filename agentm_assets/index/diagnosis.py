@@ -158,7 +158,7 @@ def _facts(file: Path) -> Diagnosis:
     try:
         with FactsReader.open(file) as facts:
             counts = facts.counts
-    except (ServingUnreadable, OSError) as error:
+    except ServingUnreadable as error:
         return Diagnosis("facts", "fail", str(error), "agentm index")
     return Diagnosis("facts", "ok", f"{counts.notes:,} notes, {counts.chunks:,} chunks")
 

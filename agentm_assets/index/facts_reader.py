@@ -101,8 +101,14 @@ class FactsReader:
         Raises ServingUnreadable when it is missing, damaged, busy or of another version. The reader
         may be used from several threads, by one at a time.
         """
-        if not path.exists():
-            raise ServingUnreadable(f"there is no facts file at {path}")
+        try:
+            path.stat()  # SQLite says the same of a file that is absent and of one that is shut
+        except FileNotFoundError as error:
+            raise ServingUnreadable(f"there is no facts file at {path}") from error
+        except OSError as error:
+            raise ServingUnreadable(
+                f"the facts file {path} cannot be reached: {error.strerror}"
+            ) from error
         try:
             connection = _connect(path)
         except sqlite3.Error as error:

@@ -64,7 +64,7 @@ def read_state(location: VaultLocation, env: Mapping[str, str]) -> IndexState:
 def _published(location: VaultLocation) -> FactsReader:
     try:
         return FactsReader.open(location.facts_file)
-    except (ServingUnreadable, OSError) as error:
+    except ServingUnreadable as error:
         raise ServingUnreadable(
             f"there is no usable index of the vault {location.root} yet ({error}). "
             "Run `agentm index`."

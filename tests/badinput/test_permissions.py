@@ -116,3 +116,9 @@ def test_status_and_doctor_say_that_a_shut_state_folder_cannot_be_read(indexed: 
     assert doctor.returncode == 3
     checks = {check["name"]: check["outcome"] for check in json.loads(doctor.stdout)["checks"]}
     assert (checks["state"], checks["facts"]) == ("fail", "fail")
+
+
+def test_recall_says_in_one_sentence_that_a_shut_state_folder_cannot_be_read(indexed: Any) -> None:
+    with mode(indexed.state, 0):
+        red(indexed.run("recall", "zyxkept7", "--json", unprivileged=True), "Permission denied")
+    assert indexed.recall("zyxkept7")[:1] == ["n7.md"]
