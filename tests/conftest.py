@@ -1,6 +1,10 @@
 """Fixtures shared by every package's tests."""
 
+import math
 import os
+import time
+import timeit
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,6 +13,29 @@ from agentm_assets.models.export import default_model_id, ensure_exported, model
 from agentm_assets.models.manifest import ModelFolderUnusable, load_manifest
 from agentm_assets.models.weights import locate
 from resources.workspace import WorkspaceResource
+
+
+def growth(small: Callable[[], object], large: Callable[[], object], floor: float) -> float:
+    """How many times as much processor time `large` takes as `small`, or as `floor` seconds.
+
+    The least of up to five runs each counts, without the garbage collector (whose cost grows with
+    all that the other tests left alive). Four times the input: linear work gives 4, quadratic 16;
+    the runs end as soon as the quotient is under 8, so that only slow code is run five times.
+    """
+    shortest = [math.inf, math.inf]
+    for _ in range(5):
+        for at, work in enumerate((small, large)):
+            once = timeit.Timer(work, timer=time.process_time).timeit(1)
+            shortest[at] = min(shortest[at], once)
+        if shortest[1] < 8 * max(shortest[0], floor):
+            break
+    return shortest[1] / max(shortest[0], floor)
+
+
+@pytest.fixture(name="growth", scope="session")
+def growth_fixture() -> Callable[[Callable[[], object], Callable[[], object], float], float]:
+    """`growth(small, large, floor)` for tests that work grows with the size and not faster."""
+    return growth
 
 
 @pytest.fixture(scope="session")

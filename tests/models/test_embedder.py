@@ -169,9 +169,9 @@ def test_a_megabyte_costs_no_more_than_its_window(embedder: Embedder):
     def seconds(text: str) -> float:
         best = float("inf")
         for _ in range(5):
-            start = time.perf_counter()
+            start = time.process_time()
             embedder.embed_one(text)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
         return best
 
     assert seconds(megabyte) < 3 * seconds(window) + 0.01
