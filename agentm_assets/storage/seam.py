@@ -1,0 +1,199 @@
+"""The verbs that every store has: the only way to a byte of the vault.
+
+The engine holds `Locator` values and calls these. Standard library only, since a capture waits for
+this import.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from enum import Enum
+from hashlib import sha256
+from typing import ClassVar, Final, Literal
+
+from agentm_assets.storage.locator import Locator
+
+
+class StorageError(Exception):
+    """Something in the store can't be used; the text names the place and the cure."""
+
+
+class ConcurrentModificationError(StorageError):
+    """The bytes in the store are not those that the caller read. Read again, and try again."""
+
+
+class WriteRefused(StorageError):
+    """The store does not let this verb write there."""
+
+
+class LockTimeout(StorageError):
+    """Another process held the vault's lock for longer than the wait allowed."""
+
+
+class OwnershipLost(StorageError):
+    """The lock went to another owner while this one was away; nothing more was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a store promises. All False asks for nothing."""
+
+    concurrent_writers: bool = False  # several processes may write; compare-and-swap holds
+    conflict_files: bool = False  # a sync client may leave conflict copies
+    encryption: bool = False  # bytes are encrypted at rest by the store
+    sync: bool = False  # what is written reaches the operator's other devices
+
+    def unmet(self, required: "Capabilities") -> tuple[str, ...]:
+        """The flags that `required` asks for and this does not promise, by name."""
+        return tuple(
+            field.name
+            for field in fields(self)
+            if getattr(required, field.name) and not getattr(self, field.name)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """What a store says of a place. `mtime` is a hint only (seconds since the epoch)."""
+
+    locator: Locator
+    is_dir: bool
+    size: int
+    mtime: float
+
+
+Kind = Literal["file", "link", "other", "unlistable", "nameless"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing met by `walk`.
+
+    `path` is the key as it would be shown. `kind` is "file"; "link" for a symbolic link and "other"
+    for devices, sockets and pipes (neither is followed or opened); "unlistable" for a folder or file
+    whose state can't be seen now; "nameless" for a name that is no valid locator or not UTF-8.
+    `size` and `mtime_ns` hold for files, else 0. `reason` says why, for what is no file.
+    """
+
+    path: str
+    kind: Kind
+    size: int = 0
+    mtime_ns: int = 0
+    reason: str = ""
+
+
+class Absent(Enum):
+    """`expect=ABSENT`: the write makes the file, and fails when there is one."""
+
+    ABSENT = "absent"
+
+
+ABSENT: Final = Absent.ABSENT
+
+Expect = str | Absent | None
+"""What a writer believes is in the store: a content hash, ABSENT, or None for "whatever"."""
+
+
+def content_hash(data: bytes) -> str:
+    """sha256 of a file's bytes, hex: what compare-and-swap compares."""
+    return sha256(data).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalAuthorization:
+    """The operator's word, for one call, that `personal/` may be written.
+
+    Made by the command line alone, from a flag or an answered prompt of that very call; `given_by`
+    says which. No automated pass and no model surface makes one.
+    """
+
+    given_by: Literal["flag", "prompt"]
+
+
+class StorageBackend(ABC):
+    """A store of notes.
+
+    Reading never follows a symbolic link out of the root. Absent: `read` and `info` raise
+    FileNotFoundError, `list` gives [], `exists` gives False. Nothing deletes.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def capabilities(self) -> Capabilities: ...
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """What tells this store from any other: its real root or URL. For messages and locks."""
+
+    def resolve(self, *parts: str) -> Locator:
+        """A locator from keys or parts. Raises LocatorInvalid."""
+        return Locator("/".join(part for part in parts if part))
+
+    @abstractmethod
+    def read_bytes(self, locator: Locator, *, limit: int | None = None) -> bytes:
+        """The whole file. Raises FileNotFoundError; StorageError for a folder, link, device, one
+        over `limit` bytes, or one that may not be read."""
+
+    def read(self, locator: Locator) -> str:
+        """The file as text: UTF-8, line ends untouched. Raises as `read_bytes`, and
+        StorageError when it is not UTF-8."""
+        try:
+            return self.read_bytes(locator).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise StorageError(f"{locator} is not UTF-8; save it as UTF-8") from error
+
+    @abstractmethod
+    def write_bytes(self, locator: Locator, data: bytes, *, expect: Expect = None) -> str:
+        """Put the whole file, or nothing, and return its content hash.
+
+        With `expect` a hash: only when the store holds just that (ConcurrentModificationError else).
+        With ABSENT: only when nothing is there (FileExistsError else); this needs no vault lock.
+        Folders on the way are made. On return the bytes are on the disk.
+        Raises WriteRefused, LockTimeout, OwnershipLost, StorageError.
+        """
+
+    def write(self, locator: Locator, text: str, *, expect: Expect = None) -> str:
+        """`write_bytes` of UTF-8 text, line ends untouched."""
+        return self.write_bytes(locator, text.encode("utf-8"), expect=expect)
+
+    @abstractmethod
+    def list(self, locator: Locator) -> list[Locator]:
+        """The children of a folder, sorted by name, without temp and dot files; [] when it is
+        absent or a file."""
+
+    @abstractmethod
+    def exists(self, locator: Locator) -> bool: ...
+
+    @abstractmethod
+    def info(self, locator: Locator) -> Info:
+        """Raises FileNotFoundError."""
+
+    @abstractmethod
+    def mkdir(self, locator: Locator) -> None:
+        """Make the folder and those above it; one that is there stays as it is."""
+
+    @abstractmethod
+    def walk(
+        self, locator: Locator, on_folder: Callable[[int], None] | None = None
+    ) -> Iterator[Entry]:
+        """Everything below, streamed, files and what was passed over. Raises StorageError when
+        `locator` itself can't be listed. `on_folder` hears the count of files so far."""
+
+    @abstractmethod
+    def rename_unlinked(self, source: Locator, target: Locator, *, expect: str) -> None:
+        """The one permitted move, for a note that nothing links to (the caller has made sure).
+        Fails when the bytes differ from `expect` or `target` is taken."""
+
+    @abstractmethod
+    def watch(self, stop: Callable[[], bool], timeout_ms: int) -> Iterator[frozenset[str]]:
+        """Batches of changed keys until `stop()`; an empty batch after a quiet `timeout_ms`."""
+
+    def personal_write(
+        self, locator: Locator, data: bytes, authorization: PersonalAuthorization, *, expect: Expect
+    ) -> str:
+        """Write below `personal/`, on the operator's word for this one call. Raises WriteRefused
+        where the store has no such space."""
+        raise WriteRefused(f"the store {self.name} has no personal space")
