@@ -69,8 +69,8 @@ Kind = Literal["file", "link", "other", "unlistable", "nameless"]
 class Entry:
     """One thing met by `walk`.
 
-    `path` is the key as it would be shown. `kind` is "file"; "link" for a symbolic link and "other"
-    for devices, sockets and pipes (neither is followed or opened); "unlistable" for a folder or file
+    `path` is the key as it would be shown. `kind` is "file"; "link" for a symbolic link, "other"
+    for devices, sockets and pipes (none is followed or opened); "unlistable" for a folder or file
     whose state can't be seen now; "nameless" for a name that is no valid locator or not UTF-8.
     `size` and `mtime_ns` hold for files, else 0. `reason` says why, for what is no file.
     """
@@ -149,7 +149,7 @@ class StorageBackend(ABC):
     def write_bytes(self, locator: Locator, data: bytes, *, expect: Expect = None) -> str:
         """Put the whole file, or nothing, and return its content hash.
 
-        With `expect` a hash: only when the store holds just that (ConcurrentModificationError else).
+        With `expect` a hash: only when just that is there (ConcurrentModificationError else).
         With ABSENT: only when nothing is there (FileExistsError else); this needs no vault lock.
         Folders on the way are made. On return the bytes are on the disk.
         Raises WriteRefused, LockTimeout, OwnershipLost, StorageError.
