@@ -47,6 +47,11 @@ class IndexStore:
         self.rebuilt: str | None = None
         """Why the file was set aside and built anew, when that happened under this object."""
 
+    @property
+    def _log(self) -> Path:
+        """DuckDB's write-ahead log: part of the index, the newest changes may stand here alone."""
+        return self.path.with_name(self.path.name + ".wal")
+
     @contextmanager
     def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection inside a transaction: committed at the end, rolled back on an error.
@@ -74,8 +79,13 @@ class IndexStore:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         deadline = time.monotonic() + LOCK_PATIENCE_SECONDS
         while True:
+            if self._log.exists() and not self.path.exists():
+                self._set_aside("its file is gone and only the log of its last changes is left")
             try:
                 connection = duckdb.connect(str(self.path))
+                # A checkpoint at each closing rewrites megabytes for one saved note; DuckDB makes
+                # one of its own when the log has grown to 16 MB, and replays it at the opening.
+                connection.execute("PRAGMA disable_checkpoint_on_shutdown")
             except duckdb.Error as error:
                 if _is_lock(error):
                     if time.monotonic() > deadline:
@@ -125,7 +135,7 @@ class IndexStore:
 
     def _set_aside(self, reason: str) -> None:
         self.rebuilt = f"The index {self.path.name} is built anew: {reason}."
-        for path in (self.path, self.path.with_name(self.path.name + ".wal")):
+        for path in (self.path, self._log):
             if path.is_dir():
                 path.rename(path.with_name(f"{path.name}.unreadable-{uuid.uuid4().hex[:8]}"))
             elif path.exists():
