@@ -1,18 +1,17 @@
-"""The shape of an answer: stable, documented, and the same in CLI, MCP and evaluation."""
+"""The shape of an answer: stable, documented, and the same in CLI, MCP, hooks and evaluation.
 
+Standard library only: the hook that runs before each prompt waits for this import.
+"""
+
+from dataclasses import dataclass
 from typing import Literal
-
-from pydantic import BaseModel, ConfigDict
 
 Verdict = Literal["answer", "weak", "none"]
 Mode = Literal["hybrid", "lexical"]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ScoreParts(_Frozen):
+@dataclass(frozen=True, slots=True)
+class ScoreParts:
     """Why a hit stands where it stands. Ranks count from 1; None: that arm did not find it."""
 
     lexical_rank: int | None
@@ -24,7 +23,8 @@ class ScoreParts(_Frozen):
     penalties: tuple[str, ...]  # "status:superseded", "space:personal", …
 
 
-class Hit(_Frozen):
+@dataclass(frozen=True, slots=True)
+class Hit:
     """One note with its best section.
 
     `start` and `end` are byte offsets into the file. `snippet` is one line, `matches` are the
@@ -55,9 +55,12 @@ class Hit(_Frozen):
     parts: ScoreParts
 
 
-class Answer(_Frozen):
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`why` says why the mode is degraded or something was left out; None when all is well."""
+
     verdict: Verdict
     confidence: float
     mode: Mode
-    why: str | None  # why the mode is degraded or something was left out; None when all is well
+    why: str | None
     hits: tuple[Hit, ...]
