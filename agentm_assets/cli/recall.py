@@ -52,7 +52,7 @@ def command(
     from agentm_assets.config.settings import Settings
     from agentm_assets.recall.errors import IndexMissing, QuestionRefused
     from agentm_assets.recall.question import RecallOptions, understand
-    from agentm_assets.recall.shape import as_json
+    from agentm_assets.recall.shape import json_of
 
     options = RecallOptions(now=datetime.now().astimezone(), k=k, after=after, before=before)
     with failures_reported({QuestionRefused: BAD_INPUT, IndexMissing: RED_STATE}):
@@ -65,7 +65,7 @@ def command(
         with open_sources(settings, os.environ) as sources:
             answer = recall(question, options, sources)
     if as_json:
-        print_json(as_json(answer))
+        print_json(json_of(answer))
     else:
         _print(answer, explain=explain)
 

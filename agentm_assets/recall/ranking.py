@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agentm_assets.contract.rules import RulesError, default_rules_path, load_rules, parse_rules
-from agentm_assets.contract.rules_model import StorageRules
+if TYPE_CHECKING:
+    from agentm_assets.contract.rules_model import StorageRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,9 @@ def load_ranking(vault_root: Path, env: Mapping[str, str]) -> tuple[RankingRules
     Recall goes on under broken rules, with the shipped default: a parse error must not cost the
     operator their memory. The remark says so in every answer.
     """
+    # Half of what importing recall costs; the hook before each prompt reads a snapshot instead.
+    from agentm_assets.contract.rules import RulesError, default_rules_path, load_rules, parse_rules
+
     try:
         return _ranking(load_rules(vault_root, env).rules), None
     except RulesError as error:
@@ -50,7 +54,7 @@ def load_ranking(vault_root: Path, env: Mapping[str, str]) -> tuple[RankingRules
         )
 
 
-def _ranking(rules: StorageRules) -> RankingRules:
+def _ranking(rules: "StorageRules") -> RankingRules:
     thresholds = rules.thresholds
     return RankingRules(
         dampened_spaces=frozenset(space.lower() for space in rules.dampened_spaces),

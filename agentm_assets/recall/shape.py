@@ -4,10 +4,10 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 
-def as_json(value: object) -> Any:
+def json_of(value: object) -> Any:
     """A frozen dataclass as JSON values: fields become keys, tuples become lists, None stays."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: as_json(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: json_of(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple | list):
-        return [as_json(each) for each in value]
+        return [json_of(each) for each in value]
     return value

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from agentm_assets.recall.answer import Answer
 from agentm_assets.recall.errors import IndexMissing, QuestionRefused
-from agentm_assets.recall.shape import as_json
+from agentm_assets.recall.shape import json_of
 
 Asker = Any  # the class in conftest.py, which cannot be imported from here
 VaultOf = Callable[[Mapping[str, str | bytes]], Asker]
@@ -110,7 +110,7 @@ def test_any_question_gets_an_answer(vault_of: VaultOf, question: str) -> None:
     asker = vault_of(KETTLES)
     answer = asker.ask(question)
     assert 0.0 <= answer.confidence <= 1.0
-    shape = json.loads(json.dumps(as_json(answer)))
+    shape = json.loads(json.dumps(json_of(answer)))
     assert TypeAdapter(Answer).validate_python(shape) == answer
 
 
@@ -373,7 +373,7 @@ def test_a_note_that_became_a_link_is_not_followed(vault_of: VaultOf) -> None:
     (asker.root / "bread.md").unlink()
     (asker.root / "bread.md").symlink_to(secret)
     answer = asker.ask("oven")
-    assert "password" not in json.dumps(as_json(answer))
+    assert "password" not in json.dumps(json_of(answer))
     assert answer.hits[0].path == "bread.md"
     assert "1 of the hits could not be read" in (answer.why or "")
     (asker.root / "deep").mkdir()
