@@ -1,7 +1,7 @@
 """Opening what a recall reads, keeping it current, and finding out what of it is degraded."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,10 @@ MISSING_SHARE = 0.05
 """An answer says so when more than this share of the chunks has no vector yet."""
 
 
+OpenEmbedder = Callable[[Path], QuestionEmbedder | None]
+"""Folder of a model -> the model; None while it is still loading. Raises ModelFolderUnusable."""
+
+
 @contextmanager
 def open_sources(settings: Settings, env: Mapping[str, str]) -> Iterator[Sources]:
     """What one recall reads, for a process that asks once. Raises IndexMissing."""
@@ -39,8 +43,14 @@ class WarmSources:
     Use it from one thread at a time.
     """
 
-    def __init__(self, settings: Settings, env: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        env: Mapping[str, str],
+        open_embedder: OpenEmbedder | None = None,
+    ) -> None:
         self._settings = settings
+        self._open_embedder = open_embedder or _open_embedder
         self._env = env
         self._vault = Vault(settings.location.root)
         self._facts: _Facts | None = None
@@ -121,9 +131,11 @@ class WarmSources:
         if self._embedder is None or self._embedder.model_id != vectors.model_id:
             folder = self._settings.location.models_dir / vectors.model_id
             try:
-                self._embedder = _open_embedder(folder)
+                self._embedder = self._open_embedder(folder)
             except ModelFolderUnusable as error:
                 return self._by_words(str(error))
+            if self._embedder is None:
+                return self._by_words("the model is still loading")
             if self._embedder.model_id != vectors.model_id:
                 return self._by_words(f"{folder} holds another model; run `agentm index`")
         chunks = facts.counts.chunks
