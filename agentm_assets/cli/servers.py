@@ -18,7 +18,7 @@ from types import FrameType
 
 from agentm_assets.cli.server_lock import ServerLock, ServersRunning, server_lock
 from agentm_assets.cli.state_folder import disk_failures_named
-from agentm_assets.config.dagster_home import ensure_dagster_home
+from agentm_assets.config.dagster_home import RUN_BEGAN_FILE, ensure_dagster_home
 from agentm_assets.config.vault import VaultLocation
 
 READY_SECONDS = 90.0
@@ -90,19 +90,29 @@ def _locked(stack: ExitStack, location: VaultLocation) -> ServerLock:
 
 class _CommandLineRuns:
     """Notices that a run of `agentm index` has ended. One that was killed must be buried, else the
-    sensors wait for it for ever; whether it was, its records tell."""
+    sensors wait for it for ever; whether it was, its records tell.
+
+    A run may begin and be killed between two looks, so that nobody saw it hold its lock: each run
+    marks its beginning in a file, too."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
         self._lock_file = home / "agentm-index.lock"
-        self._due = True  # what was killed while nobody watched
+        self._began = home / RUN_BEGAN_FILE
+        self._buried: int | None = None
+        self._first = True  # what was killed while nobody watched
 
     def look(self) -> None:
-        if self._is_alive():
-            self._due = True
-        elif self._due:
-            self._due = False
+        began = self._last_beginning()
+        if (self._first or began != self._buried) and not self._is_alive():
+            self._first, self._buried = False, began
             _bury(self._home)
+
+    def _last_beginning(self) -> int | None:
+        try:
+            return self._began.stat().st_mtime_ns
+        except FileNotFoundError:
+            return None
 
     def _is_alive(self) -> bool:
         try:

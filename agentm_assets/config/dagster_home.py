@@ -6,6 +6,9 @@ from pathlib import Path
 
 MARK = "# Written by agentm. Remove this line to keep changes of your own."
 
+RUN_BEGAN_FILE = "agentm-index.began"
+"""Touched in the home by each run of the command line, once it holds its lock."""
+
 _YAML = f"""{MARK}
 # SQLite on a local disk: never put this folder on a synced or network file system.
 telemetry: {{enabled: false}}

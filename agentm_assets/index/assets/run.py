@@ -10,7 +10,7 @@ import dagster as dg
 from dagster import DagsterInstance, DagsterRunStatus, RunsFilter
 from filelock import FileLock, Timeout
 
-from agentm_assets.config.dagster_home import ensure_dagster_home
+from agentm_assets.config.dagster_home import RUN_BEGAN_FILE, ensure_dagster_home
 from agentm_assets.index.assets.sources import (
     RULES_JUDGMENT,
     RULES_RANKING,
@@ -101,6 +101,7 @@ def run_index(
         on_wait()
         turn.acquire()
     with _released(turn), open_instance(home) as instance:
+        (home / RUN_BEGAN_FILE).touch()  # for servers that watch for killed runs
         bury_dead_runs(instance)
         report_versions(instance, workspace)
         result = definitions.resolve_job_def(job).execute_in_process(
