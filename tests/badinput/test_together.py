@@ -50,10 +50,14 @@ def test_recall_never_fails_nor_misses_a_known_note_while_all_is_indexed_anew(
 def extracting(machine: Any, indexing: "subprocess.Popen[str]") -> bool:
     """Wait until the pass has committed a batch; False when it ended before that was seen."""
     deadline = time.monotonic() + PATIENCE
-    file = machine.state / "index" / "index.duckdb"
-    before = file.stat().st_size
+    folder = machine.state / "index"
+
+    def size() -> int:
+        return sum(file.stat().st_size for file in folder.glob("index.duckdb*"))
+
+    before = size()
     while indexing.poll() is None:
-        if file.stat().st_size > before:
+        if size() > before:
             return True
         assert time.monotonic() < deadline, "the pass never got to its first batch"
     return False
