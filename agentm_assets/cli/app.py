@@ -6,7 +6,21 @@ that `agentm recall` does not pay for what `agentm up` needs.
 
 import typer
 
-from agentm_assets.cli import config, demo, doctor, index, init, recall, rules, status, up
+from agentm_assets.cli import (
+    backlinks,
+    config,
+    demo,
+    doctor,
+    entity,
+    get,
+    index,
+    init,
+    recall,
+    recent,
+    rules,
+    status,
+    up,
+)
 
 app = typer.Typer(
     name="agentm",
@@ -18,6 +32,10 @@ app = typer.Typer(
 app.command("init")(init.command)
 app.command("index")(index.command)
 app.command("recall")(recall.command)
+app.command("get")(get.command)
+app.command("backlinks")(backlinks.command)
+app.command("entity")(entity.command)
+app.command("recent")(recent.command)
 app.command("status")(status.command)
 app.command("doctor")(doctor.command)
 app.command("demo")(demo.command)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentm_assets.config.settings import Settings
-from agentm_assets.extract.entity_context import EntityContext
 from agentm_assets.index.facts_reader import FactsReader
 from agentm_assets.index.lexical import LexicalReader
 from agentm_assets.index.serving import ServingUnreadable
 from agentm_assets.index.vectors import VectorReader
 from agentm_assets.models.manifest import ModelFolderUnusable
 from agentm_assets.recall.arms import QuestionEmbedder
+from agentm_assets.recall.context import entity_context
 from agentm_assets.recall.errors import IndexMissing
 from agentm_assets.recall.ranking import load_ranking
 from agentm_assets.recall.sources import Sources
@@ -69,7 +69,7 @@ class WarmSources:
         What is missing for the dense arm leaves a lexical recall with the reason as a remark.
         Raises IndexMissing when facts or the lexical index cannot be read.
         """
-        location, trackers = self._settings.location, self._settings.entities
+        location = self._settings.location
         try:
             facts = self._current_facts(location.facts_file)
             if self._lexical is None:
@@ -92,12 +92,7 @@ class WarmSources:
             rules=rules,
             read_note=self._vault.read_bytes,
             last_recalled={},
-            entity_context=EntityContext(
-                repo=trackers.repo,
-                jira_projects=trackers.jira_projects,
-                gerrit_hosts=trackers.gerrit_hosts,
-                gitlab_hosts=trackers.gitlab_hosts,
-            ),
+            entity_context=entity_context(self._settings.entities),
             remarks=tuple(remark for remark in (rules_remark, dense_remark) if remark),
         )
 
