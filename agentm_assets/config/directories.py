@@ -27,10 +27,20 @@ def config_file(env: Mapping[str, str]) -> Path:
 
 def state_dir(env: Mapping[str, str], vault_root: Path) -> Path:
     """The folder of one vault's index and logs; two vaults of one name never share it."""
-    real = os.path.realpath(vault_root)
-    digest = hashlib.sha256(os.fsencode(real)).hexdigest()[:12]
-    name = os.fsdecode(os.fsencode(Path(real).name)[:_NAME_BYTES])
-    return _base(env, "XDG_STATE_HOME", ".local/state") / "agentm" / f"{name}-{digest}"
+    return store_state_dir(env, os.path.realpath(vault_root))
+
+
+def store_state_dir(env: Mapping[str, str], identity: str) -> Path:
+    """The same by what tells a store from any other: a real path, or a URL."""
+    digest = hashlib.sha256(os.fsencode(identity)).hexdigest()[:12]
+    name = os.fsdecode(os.fsencode(identity.rstrip("/").rpartition("/")[2])[:_NAME_BYTES])
+    return engine_dir(env) / f"{name}-{digest}"
+
+
+def engine_dir(env: Mapping[str, str]) -> Path:
+    """The folder of what belongs to this machine and to no one vault (the registry of checkouts);
+    the folders of the vaults stand in it."""
+    return _base(env, "XDG_STATE_HOME", ".local/state") / "agentm"
 
 
 def cache_dir(env: Mapping[str, str]) -> Path:
@@ -41,6 +51,11 @@ def cache_dir(env: Mapping[str, str]) -> Path:
 def data_dir(env: Mapping[str, str]) -> Path:
     """The folder of what agentm makes for the operator unless another is named (the sample)."""
     return _base(env, "XDG_DATA_HOME", ".local/share") / "agentm"
+
+
+def device_local_root(env: Mapping[str, str]) -> Path:
+    """Where notes go while no vault is configured. The first write makes it."""
+    return data_dir(env) / "memory"
 
 
 def expand_home(env: Mapping[str, str], path: str) -> str:

@@ -71,6 +71,8 @@ class AgentmFile(_Table):
     """The whole of `agentm.toml`."""
 
     profile: str | None = None
+    # Where checkouts keep their plans on this machine; agentm_assets.routing.mode reads it.
+    state_mode: Literal["", "local", "backend", "vault"] = ""
     profiles: dict[str, ProfileTable] = {}
 
 
