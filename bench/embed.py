@@ -22,6 +22,7 @@ from agentm_assets.index.build import build_note
 from agentm_assets.models.embedder import Embedder
 from agentm_assets.models.manifest import MODEL_FILE, TOKENIZER_FILE
 from agentm_assets.storage.vault import Vault, content_hash
+from agentm_assets.storage.vault_backend import VaultBackend
 
 TOKENS = 150
 BATCH = 32
@@ -39,7 +40,7 @@ def passages(root: Path, model: Path, count: int) -> list[str]:
     tokenizer = Tokenizer.from_file(str(model / TOKENIZER_FILE))
     tokenizer.no_padding()
     tokenizer.enable_truncation(TOKENS + 2)
-    vault = Vault(root)
+    vault = Vault(VaultBackend(root, root / "no-locks"))
     found: list[str] = []
     for _, entry in sorted(vault.scan().notes.items()):
         data = vault.read_bytes(entry.path)

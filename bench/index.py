@@ -17,7 +17,7 @@ from agentm_assets.index.embed import embed_pending
 from agentm_assets.index.publish import publish_facts, publish_lexical, publish_vectors
 from agentm_assets.index.reconcile import ReconcileOptions, ReconcileReport, reconcile
 from agentm_assets.index.store import IndexStore
-from agentm_assets.storage.vault import Vault
+from agentm_assets.storage.selection import open_vault
 
 Steps = dict[str, Callable[[], object]]
 
@@ -25,7 +25,7 @@ Steps = dict[str, Callable[[], object]]
 def steps_of(workspace: Workspace, embedder: SeededEmbedder | None) -> Steps:
     """The steps of one indexing, as the Dagster job runs them."""
     location = workspace.location
-    vault, store = Vault(location.root), IndexStore(location.duckdb_file)
+    vault, store = open_vault(location), IndexStore(location.duckdb_file)
     lock = location.index_dir / "tables.lock"
 
     def tables() -> ReconcileReport:

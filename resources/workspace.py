@@ -12,6 +12,7 @@ import dagster as dg
 from agentm_assets.config.settings import Settings
 from agentm_assets.contract.rules import LoadedRules, RulesError, load_rules
 from agentm_assets.index.store import IndexStore
+from agentm_assets.storage.selection import open_vault
 from agentm_assets.storage.vault import Vault
 
 Progress = Callable[[str, int, int], None]
@@ -28,7 +29,7 @@ class WorkspaceResource(dg.ConfigurableResource[None]):
         return Settings.load(os.environ, vault=self.vault, profile=self.profile)
 
     def open_vault(self) -> Vault:
-        return Vault(self.settings().vault_root)
+        return open_vault(self.settings().location)
 
     def store(self) -> IndexStore:
         return IndexStore(self.settings().location.duckdb_file)

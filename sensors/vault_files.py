@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, field, replace
 
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
-from watchfiles import watch
 
 from agentm_assets.config.errors import ConfigError
 from agentm_assets.contract.spaces import SPACES
@@ -27,7 +26,9 @@ from agentm_assets.index.pending import (
     space_versions,
 )
 from agentm_assets.index.serving import ServingUnreadable
-from agentm_assets.storage.vault import NoteUnreadable, Scan, Vault, VaultError, content_hash
+from agentm_assets.storage.seam import StorageBackend
+from agentm_assets.storage.selection import open_vault
+from agentm_assets.storage.vault import NoteUnreadable, Scan, VaultError, content_hash
 from resources.workspace import WorkspaceResource
 
 HOLD_SECONDS = 20.0
@@ -74,7 +75,7 @@ class _Tick:
 
     def __init__(self, workspace: WorkspaceResource) -> None:
         location = workspace.settings().location
-        self.vault = Vault(location.root)
+        self.vault = open_vault(location)
         self.facts_file = location.facts_file
 
     def look(self) -> tuple[Scan, Manifest | None, Pending]:
@@ -99,17 +100,17 @@ def evaluate(
     context: dg.SensorEvaluationContext,
     workspace: WorkspaceResource,
     *,
-    events: Callable[[str], Iterator[bool]] | None = None,
+    events: Callable[[StorageBackend], Iterator[bool]] | None = None,
     clock: Callable[[], float] = time.monotonic,
     wall_clock: Callable[[], float] = time.time,
 ) -> dg.SensorResult | dg.SkipReason:
-    """One tick. `events` yields at least every STEP_MS whether something happened in the folder;
+    """One tick. `events` yields at least every STEP_MS whether something happened in the store;
     `clock` is monotonic seconds, `wall_clock` seconds since the epoch: tests pass all three."""
     cursor = Cursor.read(context.cursor)
     try:
         tick = _Tick(workspace)
         deadline = clock() + HOLD_SECONDS
-        happened = (events or _events)(str(tick.vault.root))
+        happened = (events or _events)(tick.vault.store)
         next(happened)  # the watcher stands from here on: nothing after the first look is missed
         if not _wait_for_free_lane(context, happened, clock, deadline):
             return dg.SkipReason("the run before is still under way; its end is waited for")
@@ -145,15 +146,8 @@ def evaluate(
     )
 
 
-def _events(root: str) -> Iterator[bool]:
-    for changes in watch(
-        root,
-        debounce=STEP_MS,
-        step=50,
-        rust_timeout=STEP_MS,
-        yield_on_timeout=True,
-        raise_interrupt=False,
-    ):
+def _events(store: StorageBackend) -> Iterator[bool]:
+    for changes in store.watch(lambda: False, STEP_MS):
         yield bool(changes)
 
 

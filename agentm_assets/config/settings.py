@@ -6,14 +6,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from agentm_assets.config import directories
 from agentm_assets.config.errors import ConfigError
 from agentm_assets.config.toml_file import line_of_key, read_toml
-from agentm_assets.config.vault import VaultLocation, locate
+from agentm_assets.config.vault import DEVICE_LOCAL, VAULT, VaultLocation, locate
 
 DEFAULT_EMBEDDER = "all-MiniLM-L6-v2"
 
@@ -34,10 +35,17 @@ class _Table(BaseModel):
 
 
 class StorageTable(_Table):
-    """`[profiles.NAME.storage]`. The root is checked by `agentm_assets.config.vault`."""
+    """`[profiles.NAME.storage]`. The root is checked by `agentm_assets.config.vault`, the backend's
+    name where it is opened (`agentm_assets.storage.selection`)."""
 
-    backend: Literal["vault"] = "vault"
-    root: str
+    backend: str = Field(default=VAULT, min_length=1)
+    root: str = ""
+
+    @model_validator(mode="after")
+    def _has_a_root(self) -> "StorageTable":
+        if self.backend != DEVICE_LOCAL and "root" not in self.model_fields_set:
+            raise PydanticCustomError("no_root", "has a backend that needs storage.root")
+        return self
 
 
 class EmbedderTable(_Table):

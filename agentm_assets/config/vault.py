@@ -1,4 +1,8 @@
-"""The one resolver of the vault's root. Standard library only: capture and hooks use it too."""
+"""The one resolver of the store that holds the vault: which backend, and where.
+
+Standard library only: capture and hooks use it too. What a backend's name stands for, and opening
+it, is `agentm_assets.storage.selection`.
+"""
 
 import os
 import stat
@@ -11,6 +15,9 @@ from agentm_assets.config.errors import ConfigError
 from agentm_assets.config.toml_file import line_of_key, read_toml
 
 DEFAULT_PROFILE = "default"
+VAULT, DEVICE_LOCAL, FSSPEC = "vault", "device-local", "fsspec"
+"""The backends that come with agentm."""
+
 _CURE = "Run `agentm init PATH`, or set AGENTM_VAULT to the folder of the vault."
 
 
@@ -18,8 +25,10 @@ _CURE = "Run `agentm init PATH`, or set AGENTM_VAULT to the folder of the vault.
 class VaultLocation:
     """Which vault this process works on, who said so, and where its derived files live.
 
-    `root` is absolute and without symlinks. `source` is "--vault", "AGENTM_VAULT",
-    "agentm.toml profile NAME" or "MEMORY_VAULT_PATH".
+    `root` is absolute and without symlinks; for a store that is no folder of this machine it is a
+    path in the state directory at which there is nothing. `store` is what the backend opens: the
+    root's path, or a URL. `source` is "--vault", "AGENTM_VAULT", "agentm.toml profile NAME",
+    "MEMORY_VAULT_PATH" or "the default".
     """
 
     root: Path
@@ -28,6 +37,28 @@ class VaultLocation:
     config_file: Path
     state_dir: Path
     cache_dir: Path
+    backend: str = VAULT
+    store: str = ""
+    is_default: bool = False  # agentm's own folder, which the first write makes
+
+    def __post_init__(self) -> None:
+        if not self.store:
+            object.__setattr__(self, "store", str(self.root))
+
+    @property
+    def in_folder(self) -> bool:
+        """Is the store a folder of this machine, so that git can work in it?"""
+        return self.store == str(self.root)
+
+    @property
+    def locks_dir(self) -> Path:
+        return self.cache_dir / "locks"
+
+    def environment(self) -> dict[str, str]:
+        """The variables with which another process of agentm works on the same store."""
+        if self.backend in (VAULT, DEVICE_LOCAL, FSSPEC):
+            return {"AGENTM_VAULT": self.store}
+        return {"AGENTM_PROFILE": self.profile}
 
     @property
     def index_dir(self) -> Path:
@@ -71,32 +102,52 @@ class VaultLocation:
 def locate(
     env: Mapping[str, str], *, vault: str | None = None, profile: str | None = None
 ) -> VaultLocation:
-    """Resolve the vault: `vault` (the --vault option), AGENTM_VAULT, profile, MEMORY_VAULT_PATH.
+    """Resolve the store: `vault` (the --vault option), AGENTM_VAULT, the profile's storage,
+    MEMORY_VAULT_PATH, else agentm's own folder on this device.
 
     The first that is given decides; nothing falls through to a later one because it is wrong.
     `profile` is the --profile option; it precedes AGENTM_PROFILE and the file's `profile` key.
     Raises ConfigError for a path that is empty, missing or no directory, for a profile that does
-    not exist, and for a state directory that would lie inside the vault.
+    not exist, a backend without its root, and for a state directory that would lie inside the
+    vault.
     """
     file = directories.config_file(env)
     table, text = read_toml(file)
     name, chosen_by = _profile_name(env, file, table, profile)
-    written, source = _written_root(env, vault, file, table, text, name, chosen_by)
-    root = _existing_directory(directories.expand_home(env, written), source)
-    state = directories.state_dir(env, root)
-    if Path(os.path.realpath(state)).is_relative_to(root):
-        raise ConfigError(
-            f"the state directory {state} lies inside the vault {root}, where it would be synced "
-            "and committed. Set XDG_STATE_HOME to a folder outside the vault."
-        )
+    choice = _choice(env, vault, file, table, text, name, chosen_by)
+    if choice.backend not in (VAULT, DEVICE_LOCAL):
+        state = directories.store_state_dir(env, choice.store)
+        root, store = state / "no-folder", choice.store
+    else:
+        if choice.is_default:
+            root = Path(os.path.realpath(choice.store))
+        else:
+            root = _existing_directory(directories.expand_home(env, choice.store), choice.source)
+        state, store = directories.state_dir(env, root), str(root)
+        if Path(os.path.realpath(state)).is_relative_to(root):
+            raise ConfigError(
+                f"the state directory {state} lies inside the vault {root}, where it would be "
+                "synced and committed. Set XDG_STATE_HOME to a folder outside the vault."
+            )
     return VaultLocation(
         root=root,
-        source=source,
+        source=choice.source,
         profile=name,
         config_file=file,
         state_dir=state,
         cache_dir=directories.cache_dir(env),
+        backend=choice.backend,
+        store=store,
+        is_default=choice.is_default,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    backend: str
+    store: str
+    source: str
+    is_default: bool = False
 
 
 def _profile_name(
@@ -119,7 +170,7 @@ def _profile_name(
     return name, chosen_by
 
 
-def _written_root(
+def _choice(
     env: Mapping[str, str],
     option: str | None,
     file: Path,
@@ -127,31 +178,67 @@ def _written_root(
     text: str,
     profile: str,
     chosen_by: str | None,
-) -> tuple[str, str]:
+) -> _Choice:
     if option is not None:
-        return option, "--vault"
+        return _named(env, option, "--vault")
     profiles = _table(table, "profiles", file, text, ())
     if chosen_by in ("--profile", "AGENTM_PROFILE") and profile not in profiles:
         raise _no_such_profile(profile, chosen_by, file, profiles)
     if "AGENTM_VAULT" in env:
-        return env["AGENTM_VAULT"], "AGENTM_VAULT"
-    source = f"agentm.toml profile {profile}"
+        return _named(env, env["AGENTM_VAULT"], "AGENTM_VAULT")
     if profile in profiles:
-        storage = _table(
-            _table(profiles, profile, file, text, ("profiles",)),
-            "storage",
-            file,
-            text,
-            ("profiles", profile),
-        )
-        if "root" in storage:
-            return _root_in_file(storage["root"], file, text, profile), source
-        raise ConfigError(f"{file}: profile `{profile}` has no storage.root. {_CURE}")
-    if chosen_by is not None:
+        above = ("profiles", profile)
+        chosen = _table(profiles, profile, file, text, above[:1])
+        storage = _table(chosen, "storage", file, text, above)
+        if "backend" in storage or "root" in storage:
+            return _in_file(env, storage, file, text, profile)
+    elif chosen_by is not None:
         raise _no_such_profile(profile, chosen_by, file, profiles)
     if env.get("MEMORY_VAULT_PATH"):
-        return env["MEMORY_VAULT_PATH"], "MEMORY_VAULT_PATH"
-    raise ConfigError(f"no vault is configured ({file} names none). {_CURE}")
+        return _Choice(VAULT, env["MEMORY_VAULT_PATH"], "MEMORY_VAULT_PATH")
+    return _default(env, "the default")
+
+
+def _default(env: Mapping[str, str], source: str) -> _Choice:
+    return _Choice(DEVICE_LOCAL, str(directories.device_local_root(env)), source, is_default=True)
+
+
+def _named(env: Mapping[str, str], written: str, source: str) -> _Choice:
+    """The store that one text names: a URL, or a folder. agentm's own folder stays device-local
+    when one process hands its path to another."""
+    if "://" in written:
+        return _Choice(FSSPEC, written, source)
+    own = os.path.realpath(directories.device_local_root(env))
+    if written.strip() and "\0" not in written and os.path.realpath(written) == own:
+        return _default(env, source)
+    return _Choice(VAULT, written, source)
+
+
+def _in_file(
+    env: Mapping[str, str],
+    storage: Mapping[str, object],
+    file: Path,
+    text: str,
+    profile: str,
+) -> _Choice:
+    source = f"agentm.toml profile {profile}"
+    backend = storage.get("backend", VAULT)
+    if not isinstance(backend, str) or not backend.strip():
+        where = _where(file, text, ("profiles", profile, "storage", "backend"))
+        raise ConfigError(
+            f"{where}: storage.backend must be text, the name of a storage backend, for instance "
+            f'"{VAULT}". Correct that line.'
+        )
+    if "root" in storage:
+        written = _root_in_file(storage["root"], file, text, profile)
+        if backend in (VAULT, DEVICE_LOCAL):
+            _require_absolute(written, file, text, profile)
+        return _Choice(backend, written, source)
+    if backend == DEVICE_LOCAL:
+        return _default(env, source)
+    raise ConfigError(
+        f"{file}: profile `{profile}` has storage.backend `{backend}` but no storage.root. {_CURE}"
+    )
 
 
 def _no_such_profile(
@@ -165,16 +252,26 @@ def _no_such_profile(
 
 
 def _root_in_file(value: object, file: Path, text: str, profile: str) -> str:
-    line = line_of_key(text, ("profiles", profile, "storage", "root"))
-    where = f"{file}:{line}" if line else f"{file}"
     if not isinstance(value, str):
+        where = _where(file, text, ("profiles", profile, "storage", "root"))
         raise ConfigError(f"{where}: storage.root must be text, the path of the vault. {_CURE}")
-    if value.strip() and not value.startswith(("/", "~/")) and value != "~":
+    if not value.strip():
+        raise ConfigError(f"the vault path from agentm.toml profile {profile} is empty. {_CURE}")
+    return value
+
+
+def _require_absolute(written: str, file: Path, text: str, profile: str) -> None:
+    if not written.startswith(("/", "~/")) and written != "~":
+        where = _where(file, text, ("profiles", profile, "storage", "root"))
         raise ConfigError(
             f"{where}: storage.root is relative, so it would change with the folder a command is "
             "started in. Write the absolute path."
         )
-    return value
+
+
+def _where(file: Path, text: str, key: tuple[str, ...]) -> str:
+    line = line_of_key(text, key)
+    return f"{file}:{line}" if line else f"{file}"
 
 
 def _table(
@@ -183,9 +280,9 @@ def _table(
     value = parent.get(key, {})
     if not isinstance(value, dict):
         path = (*above, key)
-        line = line_of_key(text, path)
-        where = f"{file}:{line}" if line else f"{file}"
-        raise ConfigError(f"{where}: `{'.'.join(path)}` must be a table. Correct that line.")
+        raise ConfigError(
+            f"{_where(file, text, path)}: `{'.'.join(path)}` must be a table. Correct that line."
+        )
     return value
 
 

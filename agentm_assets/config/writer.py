@@ -25,8 +25,8 @@ def write_profile(
     """Set `values` (keys of KEYS) in `[profiles.<profile>]` of `config_file`, creating what lacks.
 
     A relative `storage.root` is made absolute against the current folder, now, since a later
-    process may start elsewhere. `make_current` also sets the top-level `profile`. Keys, comments
-    and layout of the rest are kept. The file is replaced in one step and the bytes are on disk when
+    process may start elsewhere; a URL stays as it is. `make_current` also sets the top-level
+    `profile`. Keys, comments and layout of the rest are kept. The file is replaced in one step and the bytes are on disk when
     this returns; a symlinked file is replaced where it points to.
 
     Raises ConfigError for a key that is not in KEYS, an empty value, a file that cannot be read as
@@ -47,7 +47,7 @@ def write_profile(
     target = _subtable(_subtable(cast("Table", document), "profiles", super_table=True), profile)
     for key, value in values.items():
         section, name = key.split(".")
-        if key == "storage.root":
+        if key == "storage.root" and "://" not in value:
             value = str(Path(value).expanduser().absolute())
         _subtable(target, section)[name] = value
     written = tomlkit.dumps(document)

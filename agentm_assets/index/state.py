@@ -10,7 +10,7 @@ from agentm_assets.index.facts_reader import FactsReader
 from agentm_assets.index.pending import pending_changes
 from agentm_assets.index.serving import ServingUnreadable
 from agentm_assets.index.vectors import VectorReader
-from agentm_assets.storage.vault import Vault
+from agentm_assets.storage.selection import open_vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def read_state(location: VaultLocation, env: Mapping[str, str]) -> IndexState:
     with _published(location) as facts:
         counts = facts.counts
         pending = pending_changes(
-            Vault(location.root).scan(), facts.manifest(), facts.attachments()
+            open_vault(location).scan(), facts.manifest(), facts.attachments()
         )
         return IndexState(
             vault=str(location.root),

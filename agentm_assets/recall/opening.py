@@ -17,7 +17,7 @@ from agentm_assets.recall.context import entity_context
 from agentm_assets.recall.errors import IndexMissing
 from agentm_assets.recall.ranking import load_ranking
 from agentm_assets.recall.sources import Sources
-from agentm_assets.storage.vault import Vault
+from agentm_assets.storage.selection import open_vault
 
 MISSING_SHARE = 0.05
 """An answer says so when more than this share of the chunks has no vector yet."""
@@ -52,7 +52,7 @@ class WarmSources:
         self._settings = settings
         self._open_embedder = open_embedder or _open_embedder
         self._env = env
-        self._vault = Vault(settings.location.root)
+        self._vault = open_vault(settings.location)
         self._facts: _Facts | None = None
         self._lexical: LexicalReader | None = None
         self._vectors: VectorReader | None = None

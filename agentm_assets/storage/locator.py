@@ -13,7 +13,7 @@ class Locator:
 
     `key` is POSIX style ("Agent/memory/note.md"); "" is the root. Two locators of one key are
     equal. Nothing here touches a disk. Raises LocatorInvalid for `..`, `.`, empty parts, a
-    backslash, NUL, a drive letter, and an absolute key.
+    backslash, NUL, a lone surrogate, a drive letter, and an absolute key.
     """
 
     key: str
@@ -22,6 +22,10 @@ class Locator:
         key = self.key
         if "\\" in key or "\0" in key:
             raise LocatorInvalid("a backslash or NUL can't stand in a place of a store")
+        try:
+            key.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise LocatorInvalid("a place of a store is UTF-8") from error
         if key.startswith("/"):
             raise LocatorInvalid("the place is absolute; name it relative to the store")
         if not key:

@@ -9,13 +9,34 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from enum import Enum
 from hashlib import sha256
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal, Self
 
 from agentm_assets.storage.locator import Locator
 
 
 class StorageError(Exception):
     """Something in the store can't be used; the text names the place and the cure."""
+
+
+class StoreUnreachable(StorageError):
+    """The store as a whole can't be reached: its root is gone, unmounted or shut."""
+
+
+class NoteUnreadable(StorageError):
+    """One file can't be read. `code` is the finding's code; `message` and `cure` say more.
+
+    Codes: "outside-vault", "symlink-skipped", "not-a-file", "too-large", "unreadable".
+    """
+
+    def __init__(self, code: str, message: str, cure: str, path: str = "") -> None:
+        super().__init__(f"{path}: {message}; {cure}" if path else f"{message}; {cure}")
+        self.code = code
+        self.message = message
+        self.cure = cure
+        self.path = path
+
+    def __reduce__(self) -> tuple[type["NoteUnreadable"], tuple[str, str, str, str]]:
+        return type(self), (self.code, self.message, self.cure, self.path)
 
 
 class ConcurrentModificationError(StorageError):
@@ -62,17 +83,19 @@ class Info:
     mtime: float
 
 
-Kind = Literal["file", "link", "other", "unlistable", "nameless"]
+Kind = Literal["file", "hidden", "link", "other", "unlistable", "unseen", "nameless"]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One thing met by `walk`.
 
-    `path` is the key as it would be shown. `kind` is "file"; "link" for a symbolic link, "other"
-    for devices, sockets and pipes (none is followed or opened); "unlistable" for a folder or file
-    whose state can't be seen now; "nameless" for a name that is no valid locator or not UTF-8.
-    `size` and `mtime_ns` hold for files, else 0. `reason` says why, for what is no file.
+    `path` is the key as it would be shown. `kind` is "file"; "hidden" for a file whose own name
+    begins with a dot (folders of such names are passed over whole); "link" for a symbolic link,
+    "other" for devices, sockets and pipes (none is followed or opened); "unlistable" for a folder
+    that can't be listed now and "unseen" for a file whose status can't be read: neither is gone;
+    "nameless" for a name that is no valid locator or not UTF-8. `size` and `mtime_ns` hold for
+    files, else 0. `reason` says why, for what is no file.
     """
 
     path: str
@@ -119,6 +142,13 @@ class StorageBackend(ABC):
 
     name: ClassVar[str]
 
+    @classmethod
+    @abstractmethod
+    def open(cls, root: str, locks_dir: str) -> Self:
+        """The store at `root`, an absolute path or a URL as configured. `locks_dir` is where locks
+        of this machine lie. Raises StoreUnreachable when it is not there, StorageError when `root`
+        can't be used."""
+
     @property
     @abstractmethod
     def capabilities(self) -> Capabilities: ...
@@ -134,8 +164,8 @@ class StorageBackend(ABC):
 
     @abstractmethod
     def read_bytes(self, locator: Locator, *, limit: int | None = None) -> bytes:
-        """The whole file. Raises FileNotFoundError; StorageError for a folder, link, device, one
-        over `limit` bytes, or one that may not be read."""
+        """The whole file. Raises FileNotFoundError; NoteUnreadable for a folder, link, device, one
+        over `limit` bytes, or one that may not be read; StoreUnreachable."""
 
     def read(self, locator: Locator) -> str:
         """The file as text: UTF-8, line ends untouched. Raises as `read_bytes`, and
@@ -179,7 +209,7 @@ class StorageBackend(ABC):
     def walk(
         self, locator: Locator, on_folder: Callable[[int], None] | None = None
     ) -> Iterator[Entry]:
-        """Everything below, streamed, files and what was passed over. Raises StorageError when
+        """Everything below, streamed, files and what was passed over. Raises StoreUnreachable when
         `locator` itself can't be listed. `on_folder` hears the count of files so far."""
 
     @abstractmethod

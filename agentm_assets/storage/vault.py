@@ -1,20 +1,33 @@
-"""Reading the vault: the one module that walks and opens the operator's files.
+"""The vault as the index and recall read it: notes, attachments, and what is passed over.
 
-Nothing here writes. Symbolic links are never followed, so nothing outside the vault is read and no
-loop can form.
+A face over a storage backend, which does the walking and the opening. Nothing here writes.
 """
 
-import errno
-import hashlib
-import os
 import re
-import stat
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
 
 from agentm_assets.contract.findings import Finding
+from agentm_assets.storage.folders import SYMLINK_TEXT
+from agentm_assets.storage.locator import ROOT, Locator, LocatorInvalid
+from agentm_assets.storage.seam import (
+    Entry,
+    NoteUnreadable,
+    StorageBackend,
+    StoreUnreachable,
+    content_hash,
+)
+
+__all__ = [
+    "MAX_NOTE_BYTES",
+    "FileEntry",
+    "NoteUnreadable",
+    "Scan",
+    "Vault",
+    "VaultError",
+    "content_hash",
+]
 
 MAX_NOTE_BYTES = 16 * 1024 * 1024
 """Larger markdown files are exports, not notes; they are reported and left out."""
@@ -30,18 +43,7 @@ _CONFLICT_COPY = re.compile(
 )
 
 
-class VaultError(Exception):
-    """The vault as a whole can't be read; the text names the path and the cure."""
-
-
-class NoteUnreadable(Exception):
-    """One file can't be read as a note. `code` is the finding's code."""
-
-    def __init__(self, code: str, message: str, cure: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.cure = cure
+VaultError = StoreUnreachable
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,72 +66,43 @@ class Scan:
     unknown: tuple[str, ...]  # folders and files whose state can't be seen now: not deleted
 
 
-def content_hash(data: bytes) -> str:
-    """sha256 of a file's bytes, hex."""
-    return hashlib.sha256(data).hexdigest()
-
-
 class Vault:
-    """The operator's folder of notes, read-only."""
+    """The operator's notes, read-only."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = Path(os.path.realpath(root))
+    def __init__(self, store: StorageBackend) -> None:
+        self.store = store
 
     def scan(self, on_folder: Callable[[int], None] | None = None) -> Scan:
-        """Walk the vault without following links. `on_folder` hears the count of files so far.
+        """Walk the vault without following links. `on_folder` hears the count of notes so far.
 
-        Raises VaultError when the root is missing or can't be listed.
+        Raises StoreUnreachable when the root is missing or can't be listed.
         """
         notes: dict[str, FileEntry] = {}
         attachments: set[str] = set()
         findings: list[Finding] = []
         unknown: list[str] = []
         hidden = 0
-        pending = [""]
-        while pending:
-            folder = pending.pop()
-            try:
-                with os.scandir(self.root / folder if folder else self.root) as listing:
-                    entries = sorted(listing, key=lambda e: e.name)
-            except OSError as error:
-                if not folder:
-                    raise VaultError(
-                        f"The vault {self.root} can't be listed ({error.strerror}); "
-                        "check that the folder exists and is mounted."
-                    ) from error
-                if not isinstance(error, FileNotFoundError):
-                    findings.append(_folder_unreadable(folder))
-                    unknown.append(folder)
-                continue
-            for entry in entries:
-                if entry.name.startswith("."):
-                    hidden += entry.name.lower().endswith(".md") and not entry.is_dir()
-                    continue
-                path = f"{folder}/{entry.name}" if folder else entry.name
-                if not _is_utf8(path):
-                    findings.append(_name_not_utf8(path))
-                elif entry.is_symlink():
-                    findings.append(_symlink(path))
-                elif entry.is_dir(follow_symlinks=False):
-                    pending.append(path)
-                elif not entry.name.lower().endswith(".md"):
-                    attachments.add(path)
-                elif not entry.is_file(follow_symlinks=False):
-                    findings.append(_not_a_file(path))
-                elif _CONFLICT_COPY.search(entry.name):
-                    findings.append(_conflict_copy(path))
-                else:
-                    try:
-                        status = entry.stat(follow_symlinks=False)
-                    except FileNotFoundError:
-                        continue  # gone between listing and stat: the next pass sees it or not
-                    except OSError as error:
-                        findings.append(_no_status(path, error))
-                        unknown.append(path)
-                        continue
-                    notes[path] = FileEntry(path, status.st_size, status.st_mtime_ns)
+
+        def counted(files: int) -> None:
             if on_folder is not None:
                 on_folder(len(notes))
+
+        for entry in self.store.walk(ROOT, counted):
+            path, kind = entry.path, entry.kind
+            is_note = path[-3:].lower() == ".md"
+            if kind == "file" and is_note:
+                if _CONFLICT_COPY.search(path, path.rfind("/") + 1):
+                    findings.append(_finding(entry, "sync-conflict-copy"))
+                else:
+                    notes[path] = FileEntry(path, entry.size, entry.mtime_ns)
+            elif kind == "hidden":
+                hidden += is_note
+            elif not is_note and kind in _WHATEVER_IT_IS:
+                attachments.add(path)
+            else:
+                findings.append(_finding(entry, _CODES[kind]))
+                if kind in ("unlistable", "unseen"):
+                    unknown.append(path)
         findings.extend(_case_collisions(notes))
         return Scan(notes, frozenset(attachments), tuple(findings), hidden, tuple(unknown))
 
@@ -139,111 +112,60 @@ class Vault:
         Raises NoteUnreadable for a link, a non-file, a file over MAX_NOTE_BYTES or one that the
         process may not read, and FileNotFoundError when it is gone.
         """
-        parts = PurePosixPath(path).parts
-        if not parts or path.startswith("/") or ".." in parts or "\0" in path:
-            raise NoteUnreadable(
-                "outside-vault",
-                "the path leads out of the vault",
-                "give a path relative to the vault, without '..'",
-            )
-        full = self.root.joinpath(*parts)
-        if os.path.realpath(full.parent) != str(full.parent):
-            raise NoteUnreadable("symlink-skipped", *_SYMLINK_TEXT)
         try:
-            handle = os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            if error.errno == errno.ELOOP:  # what O_NOFOLLOW gives for a link
-                raise NoteUnreadable("symlink-skipped", *_SYMLINK_TEXT) from error
-            raise NoteUnreadable(
-                "unreadable",
-                f"the file can't be opened ({error.strerror})",
-                "give the user that runs agentm read permission, or exclude the file",
-            ) from error
-        try:
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode):
-                raise NoteUnreadable("not-a-file", *_NOT_A_FILE_TEXT)
-            if status.st_size > MAX_NOTE_BYTES:
-                raise NoteUnreadable(
-                    "too-large",
-                    f"the file has {status.st_size} bytes, over the limit of {MAX_NOTE_BYTES}",
-                    "split it, or keep it in the vault as it is: it will not be recalled",
-                )
-            with os.fdopen(handle, "rb", closefd=False) as file:
-                return file.read()
-        except OSError as error:
-            raise NoteUnreadable(
-                "unreadable",
-                f"the file can't be read ({error.strerror})",
-                "check the disk or the mount, then run agentm index again",
-            ) from error
-        finally:
-            os.close(handle)
+            locator = Locator(path)
+        except LocatorInvalid as error:
+            raise NoteUnreadable("outside-vault", *_OUTSIDE_TEXT) from error
+        if locator == ROOT:
+            raise NoteUnreadable("outside-vault", *_OUTSIDE_TEXT)
+        return self.store.read_bytes(locator, limit=MAX_NOTE_BYTES)
 
 
-_SYMLINK_TEXT = (
-    "a symbolic link, which agentm does not follow",
-    "index the folder it points to as a vault of its own, or put the file here",
+_WHATEVER_IT_IS = ("file", "other", "unseen")
+"""What is no note is only known by its name, so its state does not matter."""
+
+_OUTSIDE_TEXT = (
+    "the path leads out of the vault",
+    "give a path relative to the vault, without '..'",
 )
-_NOT_A_FILE_TEXT = (
-    "has a note's name but is a device, socket or pipe",
-    "rename it if it is not a note",
-)
-
-
-def _is_utf8(name: str) -> bool:
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _name_not_utf8(path: str) -> Finding:
-    shown = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return Finding(
-        shown, None, "name-not-utf8", "the file's name is not valid UTF-8", "rename the file"
-    )
-
-
-def _symlink(path: str) -> Finding:
-    return Finding(path, None, "symlink-skipped", *_SYMLINK_TEXT)
-
-
-def _not_a_file(path: str) -> Finding:
-    return Finding(path, None, "not-a-file", *_NOT_A_FILE_TEXT)
-
-
-def _folder_unreadable(path: str) -> Finding:
-    return Finding(
-        path,
-        None,
-        "folder-unreadable",
+_CODES = {
+    "link": "symlink-skipped",
+    "other": "not-a-file",
+    "unlistable": "folder-unreadable",
+    "unseen": "unreadable",
+    "nameless": "name-not-utf8",
+}
+_TEXTS = {
+    "symlink-skipped": SYMLINK_TEXT,
+    "not-a-file": (
+        "has a note's name but is a device, socket or pipe",
+        "rename it if it is not a note",
+    ),
+    "folder-unreadable": (
         "the folder can't be listed; the notes in it keep the state they had",
         "give the user that runs agentm permission to read and enter the folder",
-    )
-
-
-def _no_status(path: str, error: OSError) -> Finding:
-    return Finding(
-        path,
-        None,
-        "unreadable",
-        f"the file's status can't be read ({error.strerror}); its note keeps the state it had",
+    ),
+    "unreadable": (
+        "the file's status can't be read ({reason}); its note keeps the state it had",
         "check the disk or the mount, then run agentm index again",
-    )
-
-
-def _conflict_copy(path: str) -> Finding:
-    return Finding(
-        path,
-        None,
-        "sync-conflict-copy",
+    ),
+    "name-not-utf8": ("the file's name is not valid UTF-8", "rename the file"),
+    "name-unusable": (
+        "the file's name holds a backslash or is a drive's, which other systems take for a path",
+        "rename the file",
+    ),
+    "sync-conflict-copy": (
         "a copy that a sync client made of a conflict; it is not indexed",
         "merge what it holds into the original, then remove the copy",
-    )
+    ),
+}
+
+
+def _finding(entry: Entry, code: str) -> Finding:
+    if entry.kind == "nameless" and "\ufffd" not in entry.path:
+        code = "name-unusable"
+    message, cure = _TEXTS[code]
+    return Finding(entry.path, None, code, message.format(reason=entry.reason), cure)
 
 
 def _case_collisions(notes: dict[str, FileEntry]) -> Iterator[Finding]:

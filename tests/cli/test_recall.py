@@ -14,7 +14,7 @@ from agentm_assets.contract.rules import load_rules
 from agentm_assets.index.publish import publish_facts, publish_lexical
 from agentm_assets.index.reconcile import ReconcileOptions, reconcile
 from agentm_assets.index.store import IndexStore
-from agentm_assets.storage.vault import Vault
+from agentm_assets.storage.selection import open_vault
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -36,7 +36,7 @@ def indexed(vault: Path, env: dict[str, str]) -> Path:
     location = Settings.load(env).location
     store = IndexStore(location.duckdb_file)
     reconcile(
-        Vault(location.root),
+        open_vault(location),
         store,
         load_rules(location.root, env),
         ReconcileOptions(),

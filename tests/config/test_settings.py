@@ -79,8 +79,8 @@ def test_an_empty_variable_is_refused(env: dict[str, str], vault: Path) -> None:
             "line 3: `profiles.default.storage.rot` is not a key",
         ),
         (
-            '[profiles.other.storage]\nbackend = "s3"\nroot = "/v"\n',
-            r"line 2: `profiles.other.storage.backend` input should be 'vault'",
+            "[profiles.other.storage]\nbackend = 3\n",
+            "line 2: `profiles.other.storage.backend` input should be a valid string",
         ),
         (
             '[profiles.default.entities]\njira_projects = "KET"\n',

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -137,9 +138,59 @@ def test_a_state_directory_that_a_symlink_leads_into_the_vault_is_refused(
         locate(env, vault=str(vault))
 
 
-def test_nothing_configured_names_the_cure(env: dict[str, str]) -> None:
-    with pytest.raises(ConfigError, match=r"no vault is configured.*agentm init"):
+def test_nothing_configured_means_notes_on_this_device_and_makes_nothing(
+    env: dict[str, str],
+) -> None:
+    found = locate(env)
+    assert (found.backend, found.source, found.is_default) == ("device-local", "the default", True)
+    assert found.root == Path(env["HOME"]).resolve() / ".local/share/agentm/memory"
+    assert not found.root.exists()
+
+
+def test_the_devices_own_folder_stays_device_local_when_its_path_is_handed_on(
+    env: dict[str, str],
+) -> None:
+    handed = locate(env).environment()
+    assert locate({**env, **handed}) == replace(locate(env), source="AGENTM_VAULT")
+
+
+def test_a_backend_without_a_root_is_refused_but_device_local_has_its_own(
+    env: dict[str, str], vault: Path
+) -> None:
+    env["MEMORY_VAULT_PATH"] = str(vault)
+    for backend in ("vault", "fsspec", "acme"):
+        write_config(env, f'[profiles.default.storage]\nbackend = "{backend}"\n')
+        with pytest.raises(ConfigError, match=f"`{backend}` but no storage.root.*agentm init"):
+            locate(env)
+    write_config(env, '[profiles.default.storage]\nbackend = "device-local"\n')
+    assert locate(env).root.name == "memory"
+
+
+def test_a_profile_without_storage_leaves_the_choice_to_the_variable(
+    env: dict[str, str], vault: Path
+) -> None:
+    write_config(env, '[profiles.default.embedder]\nmodel = "m"\n')
+    assert locate(env).backend == "device-local"
+    env["MEMORY_VAULT_PATH"] = str(vault)
+    assert (locate(env).backend, locate(env).root) == ("vault", vault)
+    env["MEMORY_VAULT_PATH"] = ""
+    assert locate(env).backend == "device-local"
+    env["MEMORY_VAULT_PATH"] = str(vault / "late")
+    with pytest.raises(ConfigError, match="does not exist"):
         locate(env)
+
+
+def test_a_vault_path_in_the_file_selects_nothing(env: dict[str, str], vault: Path) -> None:
+    write_config(env, f'vault_path = "{vault}"\n')
+    assert locate(env).backend == "device-local"
+
+
+def test_a_url_is_no_folder_of_this_machine(env: dict[str, str]) -> None:
+    found = locate(env, vault="s3://notes/team")
+    assert (found.backend, found.store, found.in_folder) == ("fsspec", "s3://notes/team", False)
+    assert not found.root.exists()
+    assert found.state_dir.name.startswith("team-")
+    assert locate({**env, **found.environment()}).state_dir == found.state_dir
 
 
 def test_an_unknown_profile_is_refused_even_beside_a_vault_variable(
@@ -173,7 +224,8 @@ def test_a_home_path_in_the_file_is_expanded_by_the_given_environment(env: dict[
         ("[profiles.default]\nstorage = 3\n", ":2: `profiles.default.storage` must be a table"),
         ("[profiles.default.storage]\nroot = 3\n", ":2: storage.root must be text"),
         ('[profiles.default.storage]\nroot = ""\n', "is empty"),
-        ('[profiles.default.embedder]\nmodel = "m"\n', "has no storage.root"),
+        ("[profiles.default.storage]\nbackend = 3\n", ":2: storage.backend must be text"),
+        ('[profiles.default.storage]\nbackend = ""\n', ":2: storage.backend must be text"),
         ("a = \n", r"not valid TOML: .*line 1"),
     ],
 )

@@ -11,6 +11,7 @@ from agentm_assets.index.integrity import broken_rules
 from agentm_assets.index.reconcile import ReconcileOptions, ReconcileReport, reconcile
 from agentm_assets.index.store import IndexStore
 from agentm_assets.storage.vault import Vault
+from agentm_assets.storage.vault_backend import VaultBackend
 
 
 class Bench:
@@ -36,7 +37,7 @@ class Bench:
     ) -> ReconcileReport:
         self.store = IndexStore(self.index / "index.duckdb")
         report = reconcile(
-            Vault(self.root),
+            Vault(VaultBackend(self.root, self.index / "locks")),
             self.store,
             self.rules,
             options or ReconcileOptions(),

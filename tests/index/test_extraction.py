@@ -19,8 +19,13 @@ from agentm_assets.index.extraction import (
     extract_batches,
 )
 from agentm_assets.storage.vault import FileEntry, Vault, content_hash
+from agentm_assets.storage.vault_backend import VaultBackend
 
 BUILD = "0:1:none"
+
+
+def vault_at(root: Path) -> Vault:
+    return Vault(VaultBackend(root, root / "no-locks"))
 
 
 def make_vault(root: Path, count: int) -> list[FileEntry]:
@@ -48,7 +53,7 @@ def test_several_processes_give_the_same_in_the_same_order(tmp_path: Path) -> No
         "note-021.md": Known(digest, BUILD),  # other bytes
         "note-022.md": Known(content_hash((tmp_path / "note-022.md").read_bytes()), "older"),
     }
-    work = Extraction(Vault(tmp_path), None, BUILD)
+    work = Extraction(vault_at(tmp_path), None, BUILD)
     batches = batches_of(entries, known)
 
     alone = [extract_batch(work, batch) for batch in batches]
@@ -70,12 +75,12 @@ def test_rules_that_hold_take_an_older_build_for_stale(tmp_path: Path) -> None:
     known = {entry.path: Known(content_hash((tmp_path / entry.path).read_bytes()), "older")}
     batch = Batch((entry,), known)
     rules = load_rules(None, {})
-    assert extract_batch(Extraction(Vault(tmp_path), rules, BUILD), batch).notes
-    assert extract_batch(Extraction(Vault(tmp_path), None, BUILD), batch).touched
+    assert extract_batch(Extraction(vault_at(tmp_path), rules, BUILD), batch).notes
+    assert extract_batch(Extraction(vault_at(tmp_path), None, BUILD), batch).touched
 
 
 def test_a_killed_process_of_the_pool_costs_nothing_but_time(tmp_path: Path) -> None:
-    work = Extraction(Vault(tmp_path), None, BUILD)
+    work = Extraction(vault_at(tmp_path), None, BUILD)
     batches = batches_of(make_vault(tmp_path, 60), {})
     results = extract_batches(work, batches, processes=2)
     found = [next(results)]
@@ -88,7 +93,7 @@ def test_a_killed_process_of_the_pool_costs_nothing_but_time(tmp_path: Path) -> 
 
 def test_leaving_early_ends_the_processes(tmp_path: Path) -> None:
     batches = batches_of(make_vault(tmp_path, 60), {})
-    results = extract_batches(Extraction(Vault(tmp_path), None, BUILD), batches, processes=2)
+    results = extract_batches(Extraction(vault_at(tmp_path), None, BUILD), batches, processes=2)
     next(results)
     children = multiprocessing.active_children()
     assert len(children) == 2
@@ -103,12 +108,14 @@ import multiprocessing, sys
 from pathlib import Path
 from agentm_assets.index.extraction import Batch, Extraction, extract_batches
 from agentm_assets.storage.vault import FileEntry, Vault
+from agentm_assets.storage.vault_backend import VaultBackend
 
 if __name__ == "__main__":
     root = Path(sys.argv[1])
     entries = tuple(FileEntry(path.name, 1, 1) for path in sorted(root.glob("*.md")))
     batches = [Batch((entry,), {}) for entry in entries]
-    results = extract_batches(Extraction(Vault(root), None, "x"), batches, processes=2)
+    work = Extraction(Vault(VaultBackend(root, root)), None, "x")
+    results = extract_batches(work, batches, processes=2)
     next(results)
     print(*(child.pid for child in multiprocessing.active_children()), flush=True)
     sys.stdin.read()

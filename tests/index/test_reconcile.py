@@ -269,12 +269,14 @@ from agentm_assets.index import reconcile as module
 from agentm_assets.index.reconcile import ReconcileOptions, reconcile
 from agentm_assets.index.store import IndexStore
 from agentm_assets.storage.vault import Vault
+from agentm_assets.storage.vault_backend import VaultBackend
 root, index, kill_after = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 module.BATCH_NOTES = 10
 def progress(stage, done, total):
     if stage == "extract" and kill_after and done >= kill_after:
         os.kill(os.getpid(), signal.SIGKILL)
-report = reconcile(Vault(root), IndexStore(index / "index.duckdb"), load_rules(None, {}),
+vault = Vault(VaultBackend(root, root))
+report = reconcile(vault, IndexStore(index / "index.duckdb"), load_rules(None, {}),
     ReconcileOptions(), lock_file=index / "tables.lock", on_progress=progress)
 print(report.changed)
 """

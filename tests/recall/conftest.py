@@ -20,7 +20,7 @@ from agentm_assets.recall.opening import open_sources
 from agentm_assets.recall.pipeline import recall
 from agentm_assets.recall.question import RecallOptions
 from agentm_assets.recall.sources import Sources
-from agentm_assets.storage.vault import Vault
+from agentm_assets.storage.selection import open_vault
 
 NOW = datetime(2026, 8, 19, 10, 30, tzinfo=UTC)  # a Wednesday
 
@@ -52,7 +52,13 @@ class Asker:
         except RulesError:
             rules = None
         lock = location.index_dir / "pass.lock"
-        reconcile(Vault(location.root), store, rules, ReconcileOptions(), lock_file=lock)
+        reconcile(
+            open_vault(location),
+            store,
+            rules,
+            ReconcileOptions(),
+            lock_file=lock,
+        )
         publish_facts(store, location.facts_file)
         publish_lexical(store, location.lexical_dir)
         if embedder is not None:

@@ -11,6 +11,7 @@ from dagster._core.test_utils import create_run_for_test
 
 from agentm_assets.index.publish import publish_facts
 from agentm_assets.index.reconcile import ReconcileOptions, reconcile
+from agentm_assets.storage.seam import StorageBackend
 from resources.workspace import WorkspaceResource
 from sensors.vault_files import (
     BATCH_NOTES,
@@ -34,7 +35,7 @@ class Time:
     def __call__(self) -> float:
         return self.now
 
-    def events(self, root: str) -> Iterator[bool]:
+    def events(self, store: StorageBackend) -> Iterator[bool]:
         while True:
             self.now += STEP_MS / 1000
             self.steps += 1

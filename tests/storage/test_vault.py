@@ -15,6 +15,7 @@ from agentm_assets.storage.vault import (
     VaultError,
     content_hash,
 )
+from agentm_assets.storage.vault_backend import VaultBackend
 
 
 @pytest.fixture
@@ -22,6 +23,10 @@ def root(tmp_path: Path) -> Path:
     folder = tmp_path / "vault"
     folder.mkdir()
     return folder
+
+
+def vault_at(root: Path) -> Vault:
+    return Vault(VaultBackend(root, root / "no-locks"))
 
 
 def put(root: Path, path: str, data: bytes = b"x") -> Path:
@@ -32,7 +37,7 @@ def put(root: Path, path: str, data: bytes = b"x") -> Path:
 
 
 def codes(root: Path) -> dict[str, str]:
-    findings = Vault(root).scan().findings
+    findings = vault_at(root).scan().findings
     assert len({f.path for f in findings}) == len(findings), "at most one finding a file"
     return {f.path: f.code for f in findings}
 
@@ -42,7 +47,7 @@ def test_notes_and_attachments_are_told_apart_and_hidden_names_skipped(root: Pat
         put(root, path)
     put(root, ".trash/Old.md")
     put(root, ".a.md.swp")
-    scan = Vault(root).scan()
+    scan = vault_at(root).scan()
     assert sorted(scan.notes) == ["C.MD", "a.md", "deep/er/b.md"]
     assert scan.attachments == {"pic.png"}
     assert scan.findings == ()
@@ -50,9 +55,9 @@ def test_notes_and_attachments_are_told_apart_and_hidden_names_skipped(root: Pat
 
 def test_a_folder_with_a_notes_name_is_a_folder(root: Path) -> None:
     put(root, "x.md/inner.md")
-    assert sorted(Vault(root).scan().notes) == ["x.md/inner.md"]
+    assert sorted(vault_at(root).scan().notes) == ["x.md/inner.md"]
     with pytest.raises(NoteUnreadable):
-        Vault(root).read_bytes("x.md")
+        vault_at(root).read_bytes("x.md")
 
 
 def test_symlinks_inside_outward_broken_and_in_a_loop_are_one_finding_each(root: Path) -> None:
@@ -66,7 +71,7 @@ def test_symlinks_inside_outward_broken_and_in_a_loop_are_one_finding_each(root:
     assert codes(root) == dict.fromkeys(
         ("inside.md", "outward.md", "broken.md", "loop", "self.md"), "symlink-skipped"
     )
-    assert sorted(Vault(root).scan().notes) == ["a.md"]
+    assert sorted(vault_at(root).scan().notes) == ["a.md"]
 
 
 @pytest.mark.parametrize("path", ["outward.md", "folder/secret.md"])
@@ -75,14 +80,14 @@ def test_reading_never_follows_a_link_out_of_the_vault(root: Path, path: str) ->
     (root / "outward.md").symlink_to(root.parent / "out/secret.md")
     (root / "folder").symlink_to(root.parent / "out", target_is_directory=True)
     with pytest.raises(NoteUnreadable) as refused:
-        Vault(root).read_bytes(path)
+        vault_at(root).read_bytes(path)
     assert refused.value.code == "symlink-skipped"
 
 
 @pytest.mark.parametrize("path", ["../secret.md", "/etc/hostname", "a/../../x.md", "a\0b.md", ""])
 def test_a_path_that_leads_out_is_refused(root: Path, path: str) -> None:
     with pytest.raises(NoteUnreadable) as refused:
-        Vault(root).read_bytes(path)
+        vault_at(root).read_bytes(path)
     assert refused.value.code == "outside-vault"
 
 
@@ -99,7 +104,7 @@ def test_a_path_that_leads_out_is_refused(root: Path, path: str) -> None:
 def test_conflict_copies_are_put_aside(root: Path, name: str) -> None:
     put(root, name)
     assert codes(root) == {name: "sync-conflict-copy"}
-    assert not Vault(root).scan().notes
+    assert not vault_at(root).scan().notes
 
 
 @pytest.mark.parametrize(
@@ -107,7 +112,7 @@ def test_conflict_copies_are_put_aside(root: Path, name: str) -> None:
 )
 def test_notes_about_conflicts_are_notes(root: Path, name: str) -> None:
     put(root, name)
-    assert list(Vault(root).scan().notes) == [name]
+    assert list(vault_at(root).scan().notes) == [name]
 
 
 @pytest.mark.parametrize(
@@ -115,14 +120,14 @@ def test_notes_about_conflicts_are_notes(root: Path, name: str) -> None:
 )
 def test_odd_names_are_read(root: Path, name: str) -> None:
     put(root, name, b"body")
-    vault = Vault(root)
+    vault = vault_at(root)
     assert list(vault.scan().notes) == [name]
     assert vault.read_bytes(name) == b"body"
 
 
 def test_a_decomposed_name_is_opened_as_it_is(root: Path) -> None:
     put(root, "Cafe\u0301.md", b"body")
-    vault = Vault(root)
+    vault = vault_at(root)
     assert list(vault.scan().notes) == ["Cafe\u0301.md"]
     assert vault.read_bytes("Cafe\u0301.md") == b"body"
 
@@ -142,7 +147,7 @@ def test_paths_that_differ_by_case_or_composition_are_both_read_and_one_is_repor
         "docker.md": "path-differs-by-case",
         "Caf\u00e9.md": "path-differs-by-case",
     }
-    assert len(Vault(root).scan().notes) == 4
+    assert len(vault_at(root).scan().notes) == 4
 
 
 def test_pipes_and_sockets_are_reported_and_never_opened(root: Path) -> None:
@@ -157,25 +162,25 @@ def test_pipes_and_sockets_are_reported_and_never_opened(root: Path) -> None:
         listener.close()
     assert codes(root) == {"pipe.md": "not-a-file", "socket.md": "not-a-file"}
     with pytest.raises(NoteUnreadable):
-        Vault(root).read_bytes("pipe.md")
+        vault_at(root).read_bytes("pipe.md")
 
 
 def test_a_file_over_the_limit_is_refused_by_its_size(root: Path) -> None:
     with (root / "export.md").open("wb") as file:
         file.truncate(MAX_NOTE_BYTES + 1)
     with pytest.raises(NoteUnreadable) as refused:
-        Vault(root).read_bytes("export.md")
+        vault_at(root).read_bytes("export.md")
     assert refused.value.code == "too-large"
 
 
 def test_a_vault_that_is_gone_is_an_error_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(VaultError, match="nowhere"):
-        Vault(tmp_path / "nowhere").scan()
+        vault_at(tmp_path / "nowhere").scan()
 
 
 def test_a_missing_note_is_missing_and_nothing_else(root: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        Vault(root).read_bytes("gone.md")
+        vault_at(root).read_bytes("gone.md")
 
 
 def test_content_hash_is_sha256_of_the_bytes() -> None:
@@ -187,8 +192,9 @@ _AS_NOBODY = """
 import os, sys
 from pathlib import Path
 from agentm_assets.storage.vault import NoteUnreadable, Vault
+from agentm_assets.storage.vault_backend import VaultBackend
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
-vault = Vault(Path(sys.argv[1]))
+vault = Vault(VaultBackend(Path(sys.argv[1]), Path("no-locks")))
 scan = vault.scan()
 print(sorted(scan.notes), sorted((f.path, f.code) for f in scan.findings), scan.unknown)
 try:
@@ -225,5 +231,5 @@ def test_unreadable_files_and_folders_are_one_finding_each_and_not_deleted(root:
 def test_hidden_notes_are_counted(root: Path) -> None:
     for path in ("..md", ".draft.md", ".git/x.md", "a.md"):
         put(root, path)
-    scan = Vault(root).scan()
+    scan = vault_at(root).scan()
     assert (scan.hidden, sorted(scan.notes)) == (2, ["a.md"])

@@ -13,7 +13,8 @@ from agentm_assets.contract.spaces import SPACES
 from agentm_assets.index.facts_reader import FactsReader
 from agentm_assets.index.pending import Manifest, space_versions
 from agentm_assets.index.serving import ServingUnreadable
-from agentm_assets.storage.vault import NoteUnreadable, Vault, content_hash
+from agentm_assets.storage.selection import open_vault
+from agentm_assets.storage.vault import NoteUnreadable, content_hash
 from resources.workspace import WorkspaceResource
 
 GROUP = "vault"
@@ -34,7 +35,7 @@ _ABOUT = {
 def current_versions(workspace: WorkspaceResource) -> dict[str, str]:
     """The version of every space now; hashes of unchanged files come from the last manifest."""
     location = workspace.settings().location
-    vault = Vault(location.root)
+    vault = open_vault(location)
     try:
         with FactsReader.open(location.facts_file) as facts:
             manifest: Manifest = facts.manifest()
