@@ -8,6 +8,7 @@ import typer
 
 from agentm_assets.cli import (
     backlinks,
+    capture_help,
     config,
     demo,
     doctor,
@@ -32,6 +33,11 @@ app = typer.Typer(
 app.command("init")(init.command)
 app.command("index")(index.command)
 app.command("recall")(recall.command)
+app.command(
+    "capture",
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(capture_help.command)
 app.command("get")(get.command)
 app.command("backlinks")(backlinks.command)
 app.command("entity")(entity.command)

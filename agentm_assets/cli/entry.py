@@ -7,7 +7,13 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import cast
 
-BEFORE_TYPER: Mapping[str, str] = MappingProxyType({})
+BEFORE_TYPER: Mapping[str, str] = MappingProxyType(
+    {
+        "capture": "agentm_assets.cli.capture:main",
+        "hook": "agentm_assets.cli.hook:run",
+        "mcp": "agentm_assets.cli.mcp:run",
+    }
+)
 """First argument -> "module:function" of commands that start before Typer or pydantic is imported,
 because an agent waits for them. The function takes the remaining arguments, returns an exit code.
 """

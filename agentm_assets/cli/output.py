@@ -1,17 +1,24 @@
 """What every command shares: exit codes, errors as one sentence, JSON, and text safe to print."""
 
-import json
-import re
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 
 import typer
 
+from agentm_assets.cli.plain import print_json, printable
 from agentm_assets.config.errors import ConfigError
 from agentm_assets.index.serving import ServingUnreadable
 from agentm_assets.storage.vault import VaultError
+
+__all__ = [
+    "BAD_INPUT",
+    "RED_STATE",
+    "failures_reported",
+    "note_to_operator",
+    "print_json",
+    "printable",
+]
 
 BAD_INPUT = 2
 """The operator's input or configuration cannot be used; also what Typer gives for wrong usage."""
@@ -22,9 +29,6 @@ RED_STATE = 3
 _EXIT_CODES: Mapping[type[Exception], int] = MappingProxyType(
     {ConfigError: BAD_INPUT, VaultError: RED_STATE, ServingUnreadable: RED_STATE}
 )
-# C0 and C1 control characters but tab and line feed: a note must not steer the terminal. Lone
-# surrogates cannot be encoded.
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @contextmanager
@@ -43,19 +47,6 @@ def failures_reported(more: Mapping[type[Exception], int] | None = None) -> Iter
         raise typer.Exit(code) from error
 
 
-def print_json(payload: object) -> None:
-    """The payload alone on stdout, as UTF-8 whatever the locale."""
-    text = json.dumps(payload, ensure_ascii=False, indent=2)
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
-    sys.stdout.buffer.flush()
-
-
 def note_to_operator(text: str) -> None:
     """A remark beside the result: on stderr, so that stdout holds the result alone."""
     typer.echo(f"agentm: {printable(text)}", err=True)
-
-
-def printable(text: str) -> str:
-    """`text` with control characters and lone surrogates shown as U+FFFD."""
-    return _UNPRINTABLE.sub("\ufffd", text)

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 from agentm_assets.contract import properties
 from agentm_assets.contract.findings import Finding
+from agentm_assets.contract.fingerprint import fingerprint
 from agentm_assets.contract.frontmatter import Frontmatter, read_frontmatter
 from agentm_assets.contract.lines import line_starts
 from agentm_assets.contract.note import validate_note
@@ -33,7 +34,6 @@ from agentm_assets.index.rows import (
 from agentm_assets.storage.vault import FileEntry
 
 _DATE_IN_NAME = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
-_BLANKS = re.compile(rb"\s+")
 
 
 def contract_key(rules: LoadedRules | None) -> str:
@@ -82,11 +82,6 @@ def build_note(
 def name_key(name: str) -> str:
     """The form in which names are compared: NFC, case folded, blanks folded."""
     return " ".join(unicodedata.normalize("NFC", name).casefold().split())
-
-
-def fingerprint(body: bytes) -> str:
-    """sha256 of a body with white space folded, hex: equal for exact duplicates."""
-    return hashlib.sha256(_BLANKS.sub(b" ", body).strip()).hexdigest()
 
 
 def _byte_offsets(text: str) -> Callable[[int], int]:

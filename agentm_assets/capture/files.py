@@ -1,0 +1,31 @@
+"""Small files of this machine, beside the index: appended to or replaced, by many processes."""
+
+import os
+from pathlib import Path
+
+
+def append_line(file: Path, line: str) -> None:
+    """Append one line to a log that several processes write. Raises OSError."""
+    data = b"\n" + line.encode() + b"\n"
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    try:
+        handle = os.open(file, flags, 0o666)
+    except FileNotFoundError:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(file, flags, 0o666)
+    try:
+        if os.write(handle, data) < len(data):
+            raise OSError("the line was cut short")
+    finally:
+        os.close(handle)
+
+
+def replace_whole(file: Path, text: str) -> None:
+    """Put `text` in the place of a small file; a reader sees the old or the new. Raises OSError."""
+    temporary = file.with_name(f"{file.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+    try:
+        temporary.write_text(text, "utf-8")
+        temporary.replace(file)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
