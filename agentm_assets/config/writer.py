@@ -26,8 +26,8 @@ def write_profile(
 
     A relative `storage.root` is made absolute against the current folder, now, since a later
     process may start elsewhere; a URL stays as it is. `make_current` also sets the top-level
-    `profile`. Keys, comments and layout of the rest are kept. The file is replaced in one step and the bytes are on disk when
-    this returns; a symlinked file is replaced where it points to.
+    `profile`. Keys, comments and layout of the rest are kept. The file is replaced in one step and
+    the bytes are on disk when this returns; a symlinked file is replaced where it points to.
 
     Raises ConfigError for a key that is not in KEYS, an empty value, a file that cannot be read as
     it stands (it is left untouched) or cannot be written.
