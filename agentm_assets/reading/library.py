@@ -14,7 +14,7 @@ from agentm_assets.index.serving import ServingUnreadable
 from agentm_assets.recall.context import entity_context
 from agentm_assets.recall.ranking import RankingRules, load_ranking
 from agentm_assets.recall.sections import ReadNote
-from agentm_assets.storage.vault import Vault
+from agentm_assets.storage.selection import open_vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def open_library(settings: Settings, env: Mapping[str, str]) -> Iterator[Library
     make = partial(
         Library,
         location=settings.location,
-        read_note=Vault(settings.location.root).read_bytes,
+        read_note=open_vault(settings.location).read_bytes,
         rules=rules,
         entity_context=entity_context(settings.entities),
     )
