@@ -1,0 +1,65 @@
+"""Forgetting a note softly: it keeps its place, its text and its links, and ranks lower."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from agentm_assets.config.vault import VaultLocation
+from agentm_assets.contract.edit import EditRefused
+from agentm_assets.forgetting.allowed import ForgetRefused, forgettable, successor_name
+from agentm_assets.forgetting.edit import FadedStatus, Wanted, faded_status, forgotten, is_settled
+from agentm_assets.history.outcome import Outcome
+from agentm_assets.history.run import begin
+from agentm_assets.storage.seam import StorageBackend
+
+PASS = "forget"
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What became of the note. `already`: it was forgotten before and nothing was written.
+    `outcome` is what git said, None when nothing was written (`dry_run` too)."""
+
+    path: str
+    status: FadedStatus
+    already: bool
+    outcome: Outcome | None
+
+
+def forget(
+    location: VaultLocation,
+    backend: StorageBackend,
+    path: str,
+    reason: str,
+    now: datetime,
+    *,
+    by: str | None = None,
+    dry_run: bool = False,
+) -> Forgotten:
+    """Set the status of the note at `path` to expired, or to superseded by the note at `by`.
+
+    The reason stands in the note as `status_reason`. Twice is once: a note that is forgotten stays
+    as it is. Nothing is ever unlinked or moved. `dry_run` checks all that and writes nothing.
+
+    Raises ForgetRefused (also for properties that can't be edited: the file is byte-identical
+    then) and StorageError.
+    """
+    place, data = forgettable(backend, path)
+    if not reason.strip():
+        raise ForgetRefused("no-reason", "there is no reason given", "Say why: --reason TEXT")
+    successor = successor_name(backend, by, place) if by is not None else None
+    wanted = Wanted(reason, successor, now)
+    try:
+        if is_settled(data, wanted):
+            return Forgotten(place.key, faded_status(data) or wanted.status, True, None)
+        forgotten(data, wanted)  # refused before a run is begun
+        if dry_run:
+            return Forgotten(place.key, wanted.status, False, None)
+        with begin(location, backend, pass_name=PASS) as run:
+            written = run.rewrite(place, lambda old: forgotten(old, wanted))
+    except EditRefused as error:
+        raise ForgetRefused(
+            "unreadable-properties",
+            f"{place}: {error}",
+            "Mend the properties by hand, then forget it again",
+        ) from error
+    return Forgotten(place.key, wanted.status, not written.changed, run.outcome)
