@@ -14,10 +14,12 @@ from agentm_assets.cli import (
     doctor,
     entity,
     get,
+    history,
     index,
     init,
     recall,
     recent,
+    revert,
     rules,
     status,
     up,
@@ -43,6 +45,8 @@ app.command("backlinks")(backlinks.command)
 app.command("entity")(entity.command)
 app.command("recent")(recent.command)
 app.command("status")(status.command)
+app.command("history")(history.command)
+app.command("revert")(revert.command)
 app.command("doctor")(doctor.command)
 app.command("demo")(demo.command)
 app.command("up")(up.command)

@@ -9,7 +9,10 @@ from typing import Literal
 
 from agentm_assets.config.errors import ConfigError
 from agentm_assets.config.settings import Settings
+from agentm_assets.config.vault import VaultLocation
 from agentm_assets.contract.rules import RulesError, load_rules
+from agentm_assets.history.outcome import GitTrouble, NoRepository
+from agentm_assets.history.run import open_repository
 from agentm_assets.index.facts_reader import FactsReader
 from agentm_assets.index.lexical import LexicalReader
 from agentm_assets.index.serving import ServingUnreadable
@@ -17,7 +20,6 @@ from agentm_assets.index.vectors import VectorReader
 from agentm_assets.models.export import models_folder, source_model_id
 from agentm_assets.models.manifest import ModelFolderUnusable, load_manifest
 from agentm_assets.models.weights import ModelUnavailable, WeightsRefused, locate
-from agentm_assets.storage.initialise import NO_REPOSITORY, repository_trouble
 from agentm_assets.storage.vault import Vault, VaultError
 
 LOW_DISK_BYTES = 512 * 1024 * 1024
@@ -47,7 +49,7 @@ def diagnose(
     looks: tuple[Callable[[], Diagnosis], ...] = (
         lambda: Diagnosis("config", "ok", f"vault {location.root} (from {location.source})"),
         lambda: _vault(location.root),
-        lambda: _git(location.root),
+        lambda: _git(location),
         lambda: _rules(location.root, env),
         lambda: _disk(location.state_dir),
         lambda: _model(settings),
@@ -77,26 +79,16 @@ def _vault(root: Path) -> Diagnosis:
     return Diagnosis("vault", "ok", message)
 
 
-def _git(root: Path) -> Diagnosis:
-    if shutil.which("git") is None:
-        return Diagnosis(
-            "git", "warn", "git is not installed", "install it: history and undo rest on it"
-        )
-    trouble = repository_trouble(root)
-    if trouble == NO_REPOSITORY:
-        return Diagnosis(
-            "git",
-            "warn",
-            "the vault is no git repository: automated writes could not be reverted",
-            "run git init in the vault, and commit what is there",
-        )
-    if trouble is not None:
-        return Diagnosis(
-            "git",
-            "warn",
-            f"git can't work in the vault: {trouble}",
-            "mend that: history and undo rest on it",
-        )
+def _git(location: VaultLocation) -> Diagnosis:
+    repository = open_repository(location)
+    if isinstance(repository, NoRepository):
+        return Diagnosis("git", "warn", repository.message, repository.cure)
+    if isinstance(repository, GitTrouble):
+        cure = "mend that: history and undo rest on it"
+        return Diagnosis("git", "warn", repository.text, cure)
+    under_way = repository.under_way()
+    if under_way is not None:
+        return Diagnosis("git", "warn", under_way)
     return Diagnosis("git", "ok", "the vault is a git repository")
 
 

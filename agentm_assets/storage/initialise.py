@@ -1,10 +1,16 @@
 """Making a new vault, or adopting a folder that is there without changing a byte of it."""
 
 import os
-import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+
+from agentm_assets.history.git import (
+    NO_REPOSITORY,
+    Author,
+    git,
+    is_installed,
+    repository_trouble,
+)
 
 FOLDERS = (
     "Agent/_dream",
@@ -26,21 +32,6 @@ FOLDERS = (
 """The tree of a new vault (design: filing)."""
 
 RULES_PATH = "standards/storage-rules.md"
-
-NO_REPOSITORY = "no repository"
-
-# Set inside a git hook, these would lead every command to the hook's repository, not the vault's.
-_REPOSITORY_VARIABLES = frozenset(
-    {
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-        "GIT_COMMON_DIR",
-        "GIT_DIR",
-        "GIT_INDEX_FILE",
-        "GIT_OBJECT_DIRECTORY",
-        "GIT_PREFIX",
-        "GIT_WORK_TREE",
-    }
-)
 
 _IDEAS = b"# Ideas\n\nProject ideas, one a line. You or the agent may add to this list.\n"
 
@@ -96,7 +87,7 @@ def _write_new(path: Path, data: bytes) -> None:
 
 
 def _git_state(root: Path) -> str:
-    if shutil.which("git") is None:
+    if not is_installed():
         return "git is not installed: automated writes can't be committed or reverted"
     said = repository_trouble(root)
     if said is None:
@@ -107,50 +98,27 @@ def _git_state(root: Path) -> str:
     return f"git can't work there: {said}"
 
 
-def repository_trouble(root: Path) -> str | None:
-    """Why git can't work in `root`: NO_REPOSITORY, or its own words; None when it can."""
-    done = _git(root, "rev-parse", "--is-inside-work-tree")
-    if done.returncode == 0:
-        return None
-    said = done.stderr.strip()
-    return NO_REPOSITORY if "not a git repository" in said else said or f"exit {done.returncode}"
-
-
 def commit_all(root: Path, subject: str) -> str:
     """Commit whatever the folder holds, as agentm. Returns "committed" or what git said."""
     return _run_git(root, ["add", "-A"], _commit(subject)) or "committed"
 
 
 def _create_repository(root: Path, paths: list[str]) -> str:
-    if shutil.which("git") is None:
+    if not is_installed():
         return "git is not installed: install it, then run git init in the vault"
     steps = (["init", "-q", "-b", "main"], ["add", "--", *paths], _commit("Start the vault"))
     return _run_git(root, *steps) or "created"
 
 
 def _commit(subject: str) -> list[str]:
-    identity = ("user.name=agentm-init", "user.email=agentm-init@localhost", "commit.gpgsign=false")
-    options = [part for setting in identity for part in ("-c", setting)]
-    return [*options, "commit", "-q", "-m", f"{subject}\n\nAgentm-Pass: init"]
+    return ["commit", "-q", "--no-verify", "-m", f"{subject}\n\nAgentm-Pass: init"]
 
 
 def _run_git(root: Path, *steps: list[str]) -> str | None:
     """Run git commands in turn; what the first failure said, None when all went well."""
     for step in steps:
-        done = _git(root, *step)
+        done = git(root, *step, more=Author("agentm-init").variables)
         if done.returncode != 0:
-            return f"git failed: {done.stderr.strip() or done.returncode}"
+            said = done.stderr.decode("utf-8", "replace").strip()
+            return f"git failed: {said or done.returncode}"
     return None
-
-
-def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: text for name, text in os.environ.items() if name not in _REPOSITORY_VARIABLES}
-    return subprocess.run(
-        ["git", "-C", str(root), *arguments],
-        env=kept | {"LC_ALL": "C"},  # its words are compared
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )

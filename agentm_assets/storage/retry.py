@@ -39,13 +39,13 @@ def read_modify_write(
     attempts: int = ATTEMPTS,
     *,
     sleep: Callable[[float], None] = time.sleep,
-    before_write: Callable[[bytes], None] = lambda old: None,
+    before_write: Callable[[bytes, bytes], None] = lambda old, new: None,
 ) -> Written:
     """Replace the file by `change` of its bytes, so that no other writer's change is lost.
 
     `change` is called anew with fresh bytes when another writer was quicker; after `attempts` lost
     races ConcurrentModificationError (or OwnershipLost) is raised and the file is as the others
-    left it. `before_write` hears the bytes that are about to be replaced, once an attempt. What
+    left it. `before_write` hears the old and the new bytes, once an attempt. What
     `change` raises ends it. Raises FileNotFoundError and StorageError as the store does.
     """
     for attempt in range(attempts):
@@ -54,7 +54,7 @@ def read_modify_write(
         new = change(old)
         if new == old:
             return Written(before, before, False, old)
-        before_write(old)
+        before_write(old, new)
         try:
             after = backend.write_bytes(locator, new, expect=before)
         except (ConcurrentModificationError, OwnershipLost):

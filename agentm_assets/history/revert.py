@@ -1,0 +1,182 @@
+"""Taking a run back: only where nobody has touched its result since.
+
+A file that still holds the bytes which the run left gets back those it held before. One that
+someone has changed since is a conflict and stays as it is. Nothing is deleted: a memory that the
+run made is marked `status: expired`, any other file that it made stays and is named.
+
+Taking back is itself a run, of the pass `revert`: it can be taken back by its own id, and run again
+it finds nothing to do.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from agentm_assets.config.vault import VaultLocation
+from agentm_assets.contract.edit import EditRefused, set_key
+from agentm_assets.contract.frontmatter import read_frontmatter
+from agentm_assets.history.git import Repository
+from agentm_assets.history.outcome import Outcome
+from agentm_assets.history.revert_log import Change, read_log
+from agentm_assets.history.run import Run, begin, open_repository
+from agentm_assets.storage.locator import Locator
+from agentm_assets.storage.seam import StorageBackend, StorageError, content_hash
+
+PASS = "revert"
+
+Fate = Literal["restored", "expired", "left", "done", "conflict"]
+
+
+class UnknownRun(Exception):
+    """The revert log has no such run."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileReverted:
+    """What became of one file. "restored": it holds its old bytes again. "expired": the run made
+    it, and it is marked so. "left": the run made it, it is no memory, and stays. "done": it was
+    taken back before. "conflict": it stays as it is; `reason` says why."""
+
+    path: str
+    fate: Fate
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reverted:
+    """`by` is the id of the run that took `run` back; None when nothing was written."""
+
+    run: str
+    by: str | None
+    files: tuple[FileReverted, ...]
+    outcome: Outcome | None
+
+    @property
+    def conflicts(self) -> tuple[FileReverted, ...]:
+        return tuple(file for file in self.files if file.fate == "conflict")
+
+
+def revert(
+    location: VaultLocation,
+    backend: StorageBackend,
+    run_id: str,
+    *,
+    now: Callable[[], datetime],
+    dry_run: bool = False,
+) -> Reverted:
+    """Take the run `run_id` back, as far as nobody has changed its files since.
+
+    With `dry_run` nothing is written and the files' fates are those that would come. Raises
+    UnknownRun, and StorageError when the log can't be read or the result can't be logged.
+    """
+    changes, _broken = read_log(backend)
+    net = net_changes([change for change in changes if change.run == run_id])
+    if not net:
+        raise UnknownRun(
+            f"the revert log has no run {run_id}; `agentm history` lists the runs it has"
+        )
+    if dry_run:
+        planned = [_plan(location, backend, change, changes)[0] for change in net]
+        return Reverted(run_id, None, tuple(planned), None)
+    with begin(location, backend, pass_name=PASS, subject=f"Revert {run_id}", now=now) as run:
+        files = tuple(_take_back(location, backend, run, change, changes) for change in net)
+    wrote = bool(run.changes)
+    return Reverted(run_id, run.run_id if wrote else None, files, run.outcome if wrote else None)
+
+
+def net_changes(changes: Sequence[Change]) -> list[Change]:
+    """One change a file, of a run that may have written it several times: from the bytes before
+    the first of its writes in a row to those after the last."""
+    net: dict[str, Change] = {}
+    for change in changes:
+        first = net.get(change.path)
+        if first is not None and first.after == change.before:
+            change = Change(
+                change.run,
+                change.pass_name,
+                change.path,
+                first.before,
+                change.after,
+                first.base,
+                change.at,
+            )
+        net[change.path] = change
+    return list(net.values())
+
+
+def _take_back(
+    location: VaultLocation,
+    backend: StorageBackend,
+    run: Run,
+    change: Change,
+    log: Sequence[Change],
+) -> FileReverted:
+    fate, data = _plan(location, backend, change, log)
+    if data is None:
+        return fate
+    try:
+        run.write(Locator(change.path), data, expect=change.after)
+    except (StorageError, FileNotFoundError) as error:
+        return FileReverted(change.path, "conflict", str(error))
+    return fate
+
+
+def _plan(
+    location: VaultLocation, backend: StorageBackend, change: Change, log: Sequence[Change]
+) -> tuple[FileReverted, bytes | None]:
+    """What is to become of the file, and the bytes to write for it, if any."""
+    path = change.path
+    try:
+        current = backend.read_bytes(Locator(path))
+    except FileNotFoundError:
+        if change.before is None:
+            return FileReverted(path, "done", "it is gone"), None
+        return FileReverted(path, "conflict", "it is gone since"), None
+    except StorageError as error:
+        return FileReverted(path, "conflict", str(error)), None
+    found = content_hash(current)
+    if found == change.before or _was_taken_back(change, found, log):
+        return FileReverted(path, "done"), None
+    if found != change.after:
+        return FileReverted(path, "conflict", "it was changed since"), None
+    if change.before is None:
+        return _expire(path, current)
+    image = _image(location, change)
+    if image is None:
+        why = "git does not have the bytes that it held before"
+        return FileReverted(path, "conflict", why), None
+    return FileReverted(path, "restored"), image
+
+
+def _was_taken_back(change: Change, found: str, log: Sequence[Change]) -> bool:
+    """Whether the file is as a former revert of this change left it."""
+    return any(
+        other.pass_name == PASS
+        and (other.path, other.before, other.after) == (change.path, change.after, found)
+        for other in log
+    )
+
+
+def _expire(path: str, current: bytes) -> tuple[FileReverted, bytes | None]:
+    frontmatter = read_frontmatter(current)
+    keys = frontmatter.fields
+    if not path.endswith(".md") or "kind" in keys or not {"type", "status"} & keys.keys():
+        why = "the run made it, it is no memory, and nothing is deleted: remove it if you like"
+        return FileReverted(path, "left", why), None
+    try:
+        return FileReverted(path, "expired"), set_key(current, "status", "expired")
+    except EditRefused as error:
+        return FileReverted(path, "conflict", f"it can't be marked expired: {error}"), None
+
+
+def _image(location: VaultLocation, change: Change) -> bytes | None:
+    """The bytes before the change, if git has them unaltered."""
+    repository = open_repository(location)
+    if change.base is None or not isinstance(repository, Repository):
+        return None
+    for filtered in (True, False):
+        data = repository.content(change.base, change.path, filtered=filtered)
+        if data is not None and content_hash(data) == change.before:
+            return data
+    return None

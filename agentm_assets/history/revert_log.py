@@ -1,0 +1,96 @@
+"""The revert log: one line for every file that an automated run changed, kept in the vault.
+
+`Agent/_meta/revert-log.jsonl`. A line says which bytes were there before and after, by their
+hashes, and in which commit the bytes before can be found. Lines are added and never taken away.
+"""
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+
+from agentm_assets.storage.locator import Locator
+from agentm_assets.storage.retry import read_modify_write
+from agentm_assets.storage.seam import ABSENT, StorageBackend
+
+LOG = Locator("Agent/_meta/revert-log.jsonl")
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file that a run changed.
+
+    `before` and `after` are content hashes; `before` None for a file that the run made. `base`: the
+    commit that holds the bytes before, None where there is none. `at`: UTC, ISO 8601.
+    `pass_name` stands as "pass" in the log.
+    """
+
+    run: str
+    pass_name: str
+    path: str
+    before: str | None
+    after: str
+    base: str | None
+    at: str
+
+    def line(self) -> str:
+        """The change as it stands in a log, without a line end."""
+        written = asdict(self)
+        written["pass"] = written.pop("pass_name")
+        return json.dumps({"v": VERSION, **written}, ensure_ascii=False, separators=(",", ":"))
+
+
+def parse(line: bytes) -> Change | None:
+    """What a line says; None for a blank or torn one and for one of a later version."""
+    try:
+        written = json.loads(line)
+        if written["v"] != VERSION:
+            return None
+        texts = [written[name] for name in ("run", "pass", "path", "after", "at")]
+        before, base = written["before"], written["base"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    whole = all(isinstance(text, str) for text in texts)
+    if not whole or not all(text is None or isinstance(text, str) for text in (before, base)):
+        return None
+    run, pass_name, path, after, at = texts
+    return Change(run, pass_name, path, before, after, base, at)
+
+
+def read_log(backend: StorageBackend) -> tuple[list[Change], int]:
+    """The changes, oldest first, and how many lines can't be understood. Raises StorageError."""
+    try:
+        data = backend.read_bytes(LOG)
+    except FileNotFoundError:
+        return [], 0
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    changes = [change for change in map(parse, lines) if change is not None]
+    return changes, len(lines) - len(changes)
+
+
+def append(backend: StorageBackend, changes: Sequence[Change]) -> bytes:
+    """Add lines, and return the log's bytes as they are now.
+
+    A last line that something tore (it has no line end) stays, alone on its line: it spoils no
+    other. Lines that are there already are not added again. Raises StorageError.
+    """
+    added = [change.line().encode("utf-8", "replace") for change in changes]
+
+    def longer(old: bytes) -> bytes:
+        known = set(old.split(b"\n"))
+        end = b"\n" if old and not old.endswith(b"\n") else b""
+        new = [line + b"\n" for line in added if line not in known]
+        return old + end + b"".join(new) if new else old
+
+    if not backend.exists(LOG):
+        with suppress(FileExistsError):  # another run was quicker: its lines are added to
+            backend.write_bytes(LOG, longer(b""), expect=ABSENT)
+    read_modify_write(backend, LOG, longer)
+    return backend.read_bytes(LOG)
+
+
+def stamp(now: datetime) -> str:
+    """A moment as the log and run ids write it: UTC, seconds, "Z"."""
+    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
