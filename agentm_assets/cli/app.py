@@ -12,16 +12,24 @@ from agentm_assets.cli import (
     config,
     demo,
     doctor,
+    door,
     entity,
+    forget,
     get,
     history,
+    idea,
     index,
     init,
+    project,
     recall,
     recent,
+    repos,
     revert,
     rules,
+    state,
     status,
+    task,
+    trace,
     up,
 )
 
@@ -44,6 +52,14 @@ app.command("get")(get.command)
 app.command("backlinks")(backlinks.command)
 app.command("entity")(entity.command)
 app.command("recent")(recent.command)
+app.command("forget")(forget.command)
+app.command("idea")(idea.command)
+app.command("door")(door.command)
+app.command("trace")(trace.command)
+app.add_typer(project.app, name="project")
+app.add_typer(task.app, name="task")
+app.add_typer(state.app, name="state")
+app.add_typer(repos.app, name="repos")
 app.command("status")(status.command)
 app.command("history")(history.command)
 app.command("revert")(revert.command)

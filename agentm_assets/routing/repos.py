@@ -25,7 +25,11 @@ _LIMIT = 4 * 1024 * 1024
 
 
 class RegistryUnusable(StorageError):
-    """The registry is damaged, or the change asked for can't be; the text says what to do."""
+    """The registry is damaged; the text says where it is and what to do."""
+
+
+class RegistryRefused(Exception):
+    """The change asked for can't be made; nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +80,14 @@ def add_repo(
 ) -> Repo:
     """Register the checkout for the project; one that is registered goes over to it.
 
-    Raises RegistryUnusable for a folder that is not there and for a bad slug.
+    Raises RegistryRefused for a folder that is not there and for a bad slug, RegistryUnusable.
     """
     try:
         check_slug(slug)
     except BadSlug as error:
-        raise RegistryUnusable(str(error)) from error
+        raise RegistryRefused(str(error)) from error
     if not project_root.is_dir():
-        raise RegistryUnusable(f"{project_root} is no folder. Name the root of a checkout.")
+        raise RegistryRefused(f"{project_root} is no folder. Name the root of a checkout.")
     repo = Repo(slug, str(project_root.resolve()))
 
     def added(entries: list[object]) -> list[object]:
