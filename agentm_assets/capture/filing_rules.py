@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentm_assets.capture.files import replace_whole
 from agentm_assets.config.vault import VaultLocation
@@ -41,15 +41,13 @@ class FilingRules:
     rules_hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenRules:
+class BrokenRules(NamedTuple):
     """The rules can't be used. `reason` names file, line and cure of the first violation."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     """The bytes of the rules in force, and where they stand."""
 
     data: bytes

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 from agentm_assets.capture.files import append_line, replace_whole
 from agentm_assets.config.vault import VaultLocation
@@ -47,8 +48,7 @@ class JournalEntry:
     by: str
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A place in the journal: an offset in bytes, and a digest of what stands before it."""
 
     offset: int
@@ -58,8 +58,7 @@ class Mark:
 START = Mark(0, "")
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(NamedTuple):
     """What stands in the journal behind a mark, oldest first. `older`: lines that were not read,
     because more wait than is looked at. `end`: the mark behind the last of them."""
 
@@ -233,4 +232,4 @@ def _read_mark(file: Path, name: str) -> Mark:
 
 def _write_marks(file: Path, marks: Mapping[str, Mark]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    replace_whole(file, json.dumps({name: asdict(mark) for name, mark in marks.items()}))
+    replace_whole(file, json.dumps({name: mark._asdict() for name, mark in marks.items()}))

@@ -2,14 +2,11 @@
 
 from dataclasses import dataclass
 
-from agentm_assets.capture import journal
-from agentm_assets.config.vault import VaultLocation
+from agentm_assets.capture.known import KnownPaths
 from agentm_assets.contract import properties
 from agentm_assets.contract.fingerprint import fingerprint
 from agentm_assets.contract.frontmatter import Frontmatter, read_frontmatter
 from agentm_assets.contract.spaces import is_generated, space_of
-from agentm_assets.index.facts_reader import FactsReader
-from agentm_assets.index.serving import ServingUnreadable
 from agentm_assets.storage.locator import Locator, LocatorInvalid
 from agentm_assets.storage.seam import StorageBackend, StorageError
 
@@ -30,15 +27,14 @@ class LiveNote:
 
 
 def find_live(
-    location: VaultLocation, backend: StorageBackend, body: str, *, standards: bool
+    backend: StorageBackend, body: str, known: KnownPaths, *, standards: bool
 ) -> LiveNote | None:
     """The first live note whose body has the fingerprint `body`; None when there is none.
 
-    The index and the journal say where to look; each file itself says whether it holds. `standards`
-    lets notes of the operator's rules count, too.
+    `known` says where to look; each file itself says whether it holds. `standards` lets notes of
+    the operator's rules count, too.
     """
-    indexed = _indexed(location, body)
-    places = dict.fromkeys([*indexed, *_captured(location, body)])
+    places = dict.fromkeys([*known.indexed, *known.captured])
     for path in [path for path in places if _may_be_edited(path, standards)][:MOST_LOOKED_AT]:
         try:
             data = backend.read_bytes(Locator(path))
@@ -46,7 +42,7 @@ def find_live(
             continue  # gone, moved or shut since: then it is no live copy
         frontmatter = read_frontmatter(data)
         if body_fingerprint(data, frontmatter) == body and is_live(frontmatter):
-            return LiveNote(path, data, frontmatter, path in indexed)
+            return LiveNote(path, data, frontmatter, path in known.indexed)
     return None
 
 
@@ -69,18 +65,3 @@ def _may_be_edited(path: str, standards: bool) -> bool:
     if space == "projects":
         return path.count("/") > 2  # below the root of a project
     return space == "memory" or (space == "standards" and standards)
-
-
-def _indexed(location: VaultLocation, body: str) -> tuple[str, ...]:
-    try:
-        with FactsReader.open(location.facts_file) as facts:
-            return facts.notes_with_fingerprint(body)
-    except ServingUnreadable:
-        return ()  # no index yet, or one that is being rebuilt: the journal is all there is
-
-
-def _captured(location: VaultLocation, body: str) -> list[str]:
-    try:
-        return journal.paths_with_fingerprint(location, body)
-    except OSError:
-        return []  # the reply says that the journal can't be written, either

@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from agentm_assets.capture.request import CaptureFailed, CaptureRefused, CaptureRequest
 from agentm_assets.capture.slug import NAMELESS, slugify, with_suffix
@@ -24,8 +24,7 @@ do not each try a thousand names."""
 _RANDOM_TRIES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """A note that is on the disk. `slug` is its file's stem."""
 
     path: str
@@ -33,8 +32,7 @@ class Placed:
     content_hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """The folder of a new note; with `authorization`, below `personal/`."""
 
     folder: Locator

@@ -19,6 +19,7 @@ from agentm_assets.capture.files import replace_whole
 from agentm_assets.capture.journal import JournalEntry, append
 from agentm_assets.capture.live import body_fingerprint, is_live
 from agentm_assets.capture.refusals import count_refusal
+from agentm_assets.capture.waiting import files_waiting, folder_of
 from agentm_assets.config.vault import VaultLocation
 from agentm_assets.contract import properties
 from agentm_assets.contract.edit import EditRefused, set_key
@@ -34,7 +35,6 @@ from agentm_assets.storage.seam import (
     content_hash,
 )
 
-FOLDER = "reinforcements"
 MOST_AT_ONCE = 8
 """Reinforcements a capture works off; a pass takes all."""
 
@@ -61,7 +61,7 @@ class Reinforcement:
 
 def put_down(location: VaultLocation, reinforcement: Reinforcement) -> Path:
     """Keep a reinforcement until it is applied. On return it is on the disk. Raises OSError."""
-    folder = location.log_dir / FOLDER
+    folder = folder_of(location)
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{reinforcement.at.translate(_NAME)}-{os.urandom(6).hex()}"
     temporary = folder / f".{name}.tmp"
@@ -74,11 +74,6 @@ def put_down(location: VaultLocation, reinforcement: Reinforcement) -> Path:
     return kept
 
 
-def waiting(location: VaultLocation) -> int:
-    """How many reinforcements are not applied yet. Raises OSError."""
-    return len(_files(location))
-
-
 def work_off(
     location: VaultLocation, backend: StorageBackend, now: datetime, most: int | None = None
 ) -> int:
@@ -86,7 +81,7 @@ def work_off(
 
     Does nothing while another process works them off or writes to the vault.
     """
-    files = _files(location)
+    files = files_waiting(location)
     if not files:
         return 0
     done = 0
@@ -191,15 +186,6 @@ def _vault_is_free(location: VaultLocation, backend: StorageBackend) -> bool:
         return False
 
 
-def _files(location: VaultLocation) -> list[Path]:
-    folder = location.log_dir / FOLDER
-    try:
-        names = os.listdir(folder)  # noqa: PTH208 - a Path for each would double the time
-    except FileNotFoundError:
-        return []
-    return [folder / name for name in sorted(names) if name.endswith(".json")]
-
-
 def _read(file: Path) -> Reinforcement | None:
     try:
         written = json.loads(file.read_bytes())
@@ -219,9 +205,7 @@ def _read(file: Path) -> Reinforcement | None:
 @contextmanager
 def _alone(location: VaultLocation) -> Iterator[bool]:
     """True while no other process works them off; the lock ends with the process."""
-    handle = os.open(
-        location.log_dir / FOLDER / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666
-    )
+    handle = os.open(folder_of(location) / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

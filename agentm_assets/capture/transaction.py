@@ -4,20 +4,14 @@ No model, no network, no git, and no lock of the vault: an agent waits for the a
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from agentm_assets.capture import journal
 from agentm_assets.capture.filing_rules import BrokenRules, FilingRules, filing_rules
-from agentm_assets.capture.live import LiveNote, find_live
+from agentm_assets.capture.known import known_paths
+from agentm_assets.capture.moment import iso
 from agentm_assets.capture.place import check_space, put, target
 from agentm_assets.capture.refusals import count_refusal
-from agentm_assets.capture.reinforcement import (
-    MOST_AT_ONCE,
-    Reinforcement,
-    put_down,
-    reinforced,
-    work_off,
-)
 from agentm_assets.capture.render import render
 from agentm_assets.capture.request import (
     NOT_YET_INDEXED,
@@ -26,10 +20,9 @@ from agentm_assets.capture.request import (
     CaptureRefused,
     CaptureRequest,
 )
-from agentm_assets.capture.wording import Wording, check_wording
+from agentm_assets.capture.waiting import files_waiting
+from agentm_assets.capture.wording import check_wording
 from agentm_assets.config.vault import VaultLocation
-from agentm_assets.contract import properties
-from agentm_assets.contract.edit import EditRefused
 from agentm_assets.contract.fingerprint import fingerprint
 from agentm_assets.storage.seam import PersonalAuthorization, StorageBackend, StorageError
 
@@ -90,9 +83,14 @@ def _capture(
     body_print = fingerprint(wording.body)
     personal = (request.space or "").casefold() == "personal"
     if not personal:
-        twin = find_live(location, backend, body_print, standards=_is_for_standards(request))
-        if twin is not None and not _would_lose(wording, twin):
-            again = _reinforce(twin, wording, body_print, location, backend, now, remarks)
+        known = known_paths(location, body_print)
+        if known:
+            from agentm_assets.capture.again import capture_again  # brings YAML and the lock
+
+            standards = _is_for_standards(request)
+            again = capture_again(
+                wording, body_print, known, location, backend, now, standards=standards
+            )
             if again is not None:
                 return again
     stamp = iso(now)
@@ -126,7 +124,7 @@ def _capture(
         placed.path, placed.content_hash, body_print, stamp, request.captured_by
     )
     journaled = _journaled(location, entry)
-    work_off(location, backend, now, MOST_AT_ONCE)
+    _work_off(location, backend, now)
     return Captured(
         path=placed.path,
         slug=placed.slug,
@@ -137,13 +135,6 @@ def _capture(
         duplicate_of=None,
         remarks=(NOT_YET_INDEXED, *remarks, *(() if journaled else (_NOT_JOURNALED,))),
     )
-
-
-def iso(now: datetime) -> str:
-    """A moment as notes carry it: ISO 8601 to the second with its offset, `Z` for UTC."""
-    if now.utcoffset() == timedelta(0):
-        return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return now.isoformat(timespec="seconds")
 
 
 def _status(request: CaptureRequest) -> str | None:
@@ -194,50 +185,16 @@ def _is_for_standards(request: CaptureRequest) -> bool:
     return (request.space or "").casefold() == "standards"
 
 
-def _would_lose(wording: Wording, twin: LiveNote) -> bool:
-    """Whether the note that is there lacks something that only a new note would keep."""
-    return any(
-        given is not None and given != properties.text_of(twin.frontmatter, key)
-        for key, given in (("source", wording.source), ("instructions", wording.instructions))
-    )
-
-
-def _reinforce(
-    twin: LiveNote,
-    wording: Wording,
-    body_print: str,
-    location: VaultLocation,
-    backend: StorageBackend,
-    now: datetime,
-    remarks: list[str],
-) -> Captured | None:
-    """Count the text once more in the note that holds it; None when it can't be kept there."""
-    again = Reinforcement(twin.path, body_print, iso(now), wording.tags, wording.aliases)
+def _work_off(location: VaultLocation, backend: StorageBackend, now: datetime) -> None:
+    """Apply a few of the reinforcements that wait for the vault's lock, if it is free now."""
     try:
-        reinforced(twin.data, again)
-        kept = put_down(location, again)
-    except (EditRefused, OSError):
-        return None  # a note of its own loses nothing
+        if not files_waiting(location):
+            return
+    except OSError:
+        return  # the status says so
+    from agentm_assets.capture.reinforcement import MOST_AT_ONCE, work_off
+
     work_off(location, backend, now, MOST_AT_ONCE)
-    said = "this text is in the vault already; it was counted there, and no new note was made"
-    if kept.exists():
-        said += " (the vault is being written, so the count follows with the next capture or pass)"
-
-    def text(key: str) -> str | None:
-        return properties.text_of(twin.frontmatter, key)
-
-    stem = twin.path.rpartition("/")[2].removesuffix(".md")
-    captured = properties.captured(twin.frontmatter)
-    return Captured(
-        path=twin.path,
-        slug=text("slug") or stem,
-        type=text("type"),
-        status=text("status"),
-        captured=captured.text if captured else iso(now),
-        indexed=twin.indexed,
-        duplicate_of=twin.path,
-        remarks=(said, *[each for each in remarks if "broken" in each]),
-    )
 
 
 def _journaled(location: VaultLocation, entry: journal.JournalEntry) -> bool:

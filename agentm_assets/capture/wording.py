@@ -3,10 +3,9 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from agentm_assets.capture.request import CaptureRefused, CaptureRequest
-from agentm_assets.contract.block import find_fences
 from agentm_assets.contract.lines import split_lines
 
 MAX_TEXT_BYTES = 1024 * 1024
@@ -34,8 +33,7 @@ _BRACKETS = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]|\[([^\[\]]*)\]\([^(
 _EMPHASIS = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}(?=\W|\Z)")
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(NamedTuple):
     """A request's words as they are stored. `derived_title`: the title is the text's first
     clause."""
 
@@ -141,9 +139,7 @@ def _first_clause(text: str) -> str:
 
     A block of properties at the beginning is passed over: it is text here, and no title.
     """
-    fences = find_fences(text[:_READ_AHEAD].encode("utf-8", "surrogatepass"))
-    start = fences.body if fences is not None and fences.body is not None else 0
-    head = text.encode()[start : start + _READ_AHEAD].decode("utf-8", "ignore")
+    head = _without_block(text.encode())[:_READ_AHEAD].decode("utf-8", "ignore")
     for line in split_lines(head)[:_LINES_READ]:
         words = " ".join(_plain(line).split())
         if any(character.isalnum() for character in words):
@@ -151,6 +147,15 @@ def _first_clause(text: str) -> str:
             end = next((at for at in ends if at >= _SHORTEST_CLAUSE or words[at] > "\x7f"), None)
             return _shortened(words[:end] if end else words)
     return _shortened(" ".join(text[:_READ_AHEAD].split()))
+
+
+def _without_block(body: bytes) -> bytes:
+    if not body.startswith((b"---", b"\xef\xbb\xbf---")):
+        return body
+    from agentm_assets.contract.block import find_fences  # brings YAML: a quarter of a capture
+
+    fences = find_fences(body)
+    return body if fences is None or fences.body is None else body[fences.body :]
 
 
 def _plain(line: str) -> str:

@@ -19,7 +19,6 @@ from agentm_assets.capture.request import (
 )
 from agentm_assets.cli.plain import complain, print_json, printable
 from agentm_assets.config.errors import ConfigError
-from agentm_assets.contract.properties import list_in_text
 
 BAD_INPUT, RED_STATE = 2, 3
 
@@ -114,6 +113,8 @@ def _names(single: Sequence[str], listed: Sequence[str]) -> tuple[str, ...]:
     """Names given one by one, and lists of them: `a, b` or `["a", "b"]`."""
     found = list(single)
     for text in listed:
+        from agentm_assets.contract.properties import list_in_text  # brings YAML
+
         names = list_in_text(text)
         if names == [] and text.strip("[] \t"):
             raise CaptureRefused(
@@ -150,11 +151,17 @@ class _Parser(argparse.ArgumentParser):
         sys.exit(BAD_INPUT)
 
 
+def _help(prog: str) -> argparse.HelpFormatter:
+    # With a width given, argparse does not import what would find the terminal's.
+    return argparse.HelpFormatter(prog, width=100)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="agentm capture",
         description="Save a memory: the text given, or standard input.",
         allow_abbrev=False,
+        formatter_class=_help,
     )
     parser.add_argument(
         "text", nargs="?", metavar="TEXT", help="What to remember; - or nothing: standard input."

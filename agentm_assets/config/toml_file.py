@@ -1,7 +1,6 @@
 """Reading `agentm.toml` with errors that name the file and the line."""
 
 import re
-import tomllib
 from pathlib import Path
 
 from agentm_assets.config.errors import ConfigError
@@ -27,6 +26,8 @@ def read_toml(path: Path) -> tuple[dict[str, object], str]:
             f"{path} cannot be read: {error.strerror}. Mend its permissions, or name another file "
             "with AGENTM_CONFIG."
         ) from error
+    import tomllib  # most machines of one vault need no file, and a capture waits for imports
+
     try:
         return tomllib.loads(text), text
     except tomllib.TOMLDecodeError as error:

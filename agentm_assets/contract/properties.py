@@ -5,7 +5,6 @@ sensible meaning, and never fail. Which forms deserve a word to the operator is 
 """
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -14,16 +13,11 @@ from typing import Final
 import yaml
 
 from agentm_assets.contract.block import BlockError, block_text, compose, safe_text
+from agentm_assets.contract.dates import parse_date as parse_date
 from agentm_assets.contract.frontmatter import FieldValue, Frontmatter
 
 CAPTURED_KEYS: Final = ("captured", "created", "date")
 """Where the day of capture is looked for, best first."""
-
-_ISO = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-    r"(?:[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?"
-    r"(?: ?(?:[Zz]|[+-][0-9]{2}:?[0-9]{2}))?)?"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,19 +99,6 @@ def read_date(frontmatter: Frontmatter, key: str) -> DateProperty | None:
     if text is None:
         return None
     return DateProperty(key, text, frontmatter.fields[key].line, parse_date(text))
-
-
-def parse_date(text: str) -> date | datetime | None:
-    """`YYYY-MM-DD`, alone or with a time and an offset, as a date or a datetime; else None."""
-    if _ISO.fullmatch(text) is None:
-        return None
-    try:
-        if len(text) == 10:
-            return date.fromisoformat(text)
-        clock = text[11:].replace(" ", "").replace(",", ".")
-        return datetime.fromisoformat(f"{text[:10]}T{clock.upper()}")
-    except ValueError:  # such as 2024-02-30
-        return None
 
 
 def list_in_text(text: str) -> list[str] | None:

@@ -1,13 +1,11 @@
 """Writing one value as YAML so that every reader gets the same text back."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Final
 
-import yaml
-from yaml.resolver import Resolver
-
-from agentm_assets.contract.properties import parse_date
+from agentm_assets.contract.dates import parse_date
 from agentm_assets.contract.vocabulary import DATE_KEYS
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -15,11 +13,11 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _TYPED = re.compile(
     r"[yYnN]|[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?|0[oxb][0-9A-Fa-f_]+)"
 )
-_NEEDS_ESCAPE = re.compile(
-    "[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
-)
 _ESCAPES: Final[dict[str, str]] = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_RESOLVER: Final = Resolver()
+# A text that starts with a letter is something else than text only when it is one of these, and one
+# with a blank inside only when it is a moment (YAML 1.1, language-independent types).
+_TYPED_WORDS: Final = frozenset("y yes n no on off true false null".split())  # noqa: SIM905
+_MOMENT = re.compile(r"[0-9]{4}-")
 _STRING_TAG: Final = "tag:yaml.org,2002:str"
 
 
@@ -51,7 +49,7 @@ def write_flow_list(key: str, items: Sequence[str]) -> str:
 
 def _is_plain(text: str, *, in_flow: bool) -> bool:
     """Whether `text` can stand without quotes. It errs on the side of quotes."""
-    if not text or text != text.strip() or _NEEDS_ESCAPE.search(text):
+    if not text or text != text.strip() or _needs_escape(text):
         return False
     if not (text[0].isalnum() or text[0] in "_/("):
         return False
@@ -64,6 +62,10 @@ def _is_plain(text: str, *, in_flow: bool) -> bool:
 
 def _is_typed(text: str) -> bool:
     """Whether some YAML reader takes `text` for a number, a boolean, a date or a null."""
+    if text[:1].isalpha():
+        return text.casefold() in _TYPED_WORDS
+    if " " in text.strip() and not _MOMENT.match(text.strip()):
+        return False
     if _TYPED.fullmatch(text) or parse_date(text) is not None:
         return True
     return _type(text) != _STRING_TAG
@@ -71,15 +73,43 @@ def _is_typed(text: str) -> bool:
 
 def _type(text: str) -> str:
     """The tag that YAML 1.1 gives to `text` when it stands without quotes."""
-    tag: str = _RESOLVER.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
-    return tag
+    return _resolver()(text)
+
+
+@cache
+def _resolver() -> Callable[[str], str]:
+    # Its import costs a quarter of a capture, and few texts need it.
+    import yaml
+    from yaml.resolver import Resolver
+
+    resolver = Resolver()
+
+    def resolve(text: str) -> str:
+        tag: str = resolver.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
+        return tag
+
+    return resolve
+
+
+def _needs_escape(text: str) -> bool:
+    if text.isascii():
+        return not text.isprintable()
+    return _unsafe().search(text) is not None
+
+
+@cache
+def _unsafe() -> re.Pattern[str]:
+    """Characters that YAML does not hold as they are. Compiled when a text is not plain ASCII."""
+    return re.compile(
+        "[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+    )
 
 
 def _quoted(text: str) -> str:
-    if _NEEDS_ESCAPE.search(text) is None and ("\\" in text or '"' in text):
+    if not _needs_escape(text) and ("\\" in text or '"' in text):
         return "'" + text.replace("'", "''") + "'"
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + _NEEDS_ESCAPE.sub(_escape, escaped) + '"'
+    return '"' + _unsafe().sub(_escape, escaped) + '"'
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
-from urllib.parse import quote
 
 from agentm_assets.contract.findings import Finding
+from agentm_assets.index.facts_connection import connect
 from agentm_assets.index.facts_schema import APPLICATION_ID, NOTE_COLUMNS, SCHEMA_VERSION
 from agentm_assets.index.rows import LinkRow, NoteRow
 from agentm_assets.index.serving import ServingUnreadable
 
 _SLICE = 500  # SQLite before 3.32 takes 999 variables a statement
-_BUSY_SECONDS = 5.0
 _SHORTEST_HASH = 7  # hexadecimal digits of a commit that are still read as one
 
 
@@ -110,7 +109,7 @@ class FactsReader:
                 f"the facts file {path} cannot be reached: {error.strerror}"
             ) from error
         try:
-            connection = _connect(path)
+            connection = connect(path)
         except sqlite3.Error as error:
             raise ServingUnreadable(f"the facts file {path} cannot be read: {error}") from error
         reader = cls(path, connection)
@@ -393,29 +392,6 @@ _LINK_COLUMNS = (
     "how, candidates"
 )
 _ENTITY_COLUMNS = "path, key, entities.kind, surface, detail, mentions, start_byte, confidence"
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    uri = f"file:{quote(str(path.absolute()))}?mode=ro"
-    connection = _open(uri)
-    try:
-        connection.execute("PRAGMA user_version").fetchone()
-    except sqlite3.OperationalError:
-        connection.close()
-        # A WAL file needs its -shm beside it, which a read-only folder does not let us create.
-        # Without a log there is nothing that another process could still be writing.
-        if path.with_name(path.name + "-wal").exists():
-            raise
-        return _open(f"{uri}&immutable=1")
-    return connection
-
-
-def _open(uri: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-    )
-    connection.execute("PRAGMA query_only = 1")
-    return connection
 
 
 def _slices(values: Sequence[Any]) -> Iterator[tuple[str, Sequence[Any]]]:

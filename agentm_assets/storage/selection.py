@@ -8,13 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from importlib import import_module
 from types import MappingProxyType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from agentm_assets.config.errors import ConfigError
 from agentm_assets.config.vault import DEVICE_LOCAL, VaultLocation, locate
 from agentm_assets.storage.registry import BackendRegistry
 from agentm_assets.storage.seam import Capabilities, StorageBackend, StorageError
-from agentm_assets.storage.vault import Vault
+
+if TYPE_CHECKING:
+    from agentm_assets.storage.vault import Vault
 
 ENTRY_POINTS = "agentm.storage_backends"
 """The group under which a distribution declares a backend: `NAME = "module:Class"`."""
@@ -101,8 +103,10 @@ def open_backend(location: VaultLocation) -> StorageBackend:
     return kind.open(location.store, str(location.locks_dir))
 
 
-def open_vault(location: VaultLocation) -> Vault:
+def open_vault(location: VaultLocation) -> "Vault":
     """The notes at a location, for reading. Raises as `open_backend`."""
+    from agentm_assets.storage.vault import Vault  # more than a capture needs
+
     return Vault(open_backend(location))
 
 
