@@ -17,9 +17,11 @@ from agentm_assets.cli import (
     forget,
     get,
     history,
+    hook_help,
     idea,
     index,
     init,
+    mcp_help,
     project,
     recall,
     recent,
@@ -48,6 +50,12 @@ app.command(
     add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(capture_help.command)
+for name, help_only in (("hook", hook_help.command), ("mcp", mcp_help.command)):
+    app.command(
+        name,
+        add_help_option=False,
+        context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    )(help_only)
 app.command("get")(get.command)
 app.command("backlinks")(backlinks.command)
 app.command("entity")(entity.command)

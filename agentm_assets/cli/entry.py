@@ -10,8 +10,8 @@ from typing import cast
 BEFORE_TYPER: Mapping[str, str] = MappingProxyType(
     {
         "capture": "agentm_assets.cli.capture:main",
-        "hook": "agentm_assets.cli.hook:run",
-        "mcp": "agentm_assets.cli.mcp:run",
+        "hook": "agentm_assets.cli.hook:main",
+        "mcp": "agentm_assets.cli.mcp:main",
     }
 )
 """First argument -> "module:function" of commands that start before Typer or pydantic is imported,

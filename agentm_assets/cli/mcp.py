@@ -6,18 +6,23 @@ import os
 import sys
 from collections.abc import Sequence
 
+from agentm_assets.cli.plain import complain
+
 DEFAULT_PORT = 8377
 
 _RED_STATE = 3
 
 
-def run(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Serve until the host goes (standard input) or a signal comes (HTTP)."""
     options = _parser().parse_args(arguments)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="agentm mcp: %(message)s")
     from agentm_assets.mcp.memory import Memory
+    from agentm_assets.mcp.warm import WarmEndpoint
 
     memory = Memory(os.environ, vault=options.vault, profile=options.profile)
+    hooks = WarmEndpoint(memory)
+    hooks.start()
     try:
         if options.http:
             from agentm_assets.mcp.http import PortTaken, serve_http
@@ -25,7 +30,7 @@ def run(arguments: Sequence[str]) -> int:
             try:
                 serve_http(memory, options.port, with_token=options.token)
             except PortTaken as error:
-                print(f"agentm: {error}", file=sys.stderr)  # noqa: T201
+                complain(str(error))
                 return _RED_STATE
         else:
             from agentm_assets.mcp.stdio import serve_stdio
@@ -34,6 +39,7 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return 0
     finally:
+        hooks.close()
         memory.close()
     return 0
 
