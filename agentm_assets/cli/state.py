@@ -127,7 +127,6 @@ def _state(root: Path | None, vault: str | None, profile: str | None) -> "Iterat
     refusals = {
         StateRefused: BAD_INPUT,
         ConcurrentModificationError: BAD_INPUT,
-        FileExistsError: BAD_INPUT,
         StorageError: RED_STATE,
     }
     with failures_reported(refusals):

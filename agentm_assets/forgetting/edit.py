@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
+from agentm_assets.capture.moment import iso
 from agentm_assets.contract import properties
 from agentm_assets.contract.edit import set_key
 from agentm_assets.contract.frontmatter import read_frontmatter
-from agentm_assets.projects.document import one_line, stamp
+from agentm_assets.projects.document import one_line
 
 FadedStatus = Literal["expired", "superseded"]
 
@@ -58,6 +59,6 @@ def forgotten(data: bytes, wanted: Wanted) -> bytes:
     edited = set_key(data, "status", wanted.status)
     if wanted.by is not None:
         edited = set_key(edited, "superseded_by", wanted.by)
-        edited = set_key(edited, "superseded_at", stamp(wanted.now))
+        edited = set_key(edited, "superseded_at", iso(wanted.now))
     reason = one_line(wanted.reason)[:MAX_REASON_CHARACTERS]
     return set_key(edited, REASON_KEY, reason) if reason else edited

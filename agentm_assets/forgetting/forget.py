@@ -6,9 +6,17 @@ from datetime import datetime
 from agentm_assets.config.vault import VaultLocation
 from agentm_assets.contract.edit import EditRefused
 from agentm_assets.forgetting.allowed import ForgetRefused, forgettable, successor_name
-from agentm_assets.forgetting.edit import FadedStatus, Wanted, faded_status, forgotten, is_settled
+from agentm_assets.forgetting.edit import (
+    MAX_REASON_CHARACTERS,
+    FadedStatus,
+    Wanted,
+    faded_status,
+    forgotten,
+    is_settled,
+)
 from agentm_assets.history.outcome import Outcome
 from agentm_assets.history.run import begin
+from agentm_assets.projects.document import one_line
 from agentm_assets.storage.seam import StorageBackend
 
 PASS = "forget"
@@ -37,8 +45,9 @@ def forget(
 ) -> Forgotten:
     """Set the status of the note at `path` to expired, or to superseded by the note at `by`.
 
-    The reason stands in the note as `status_reason`. Twice is once: a note that is forgotten stays
-    as it is. Nothing is ever unlinked or moved. `dry_run` checks all that and writes nothing.
+    The reason stands in the note as `status_reason`, and in the commit. Twice is once: a note that
+    is forgotten stays as it is. Nothing is ever unlinked or moved. `dry_run` checks all that and
+    writes nothing.
 
     Raises ForgetRefused (also for properties that can't be edited: the file is byte-identical
     then) and StorageError.
@@ -54,7 +63,8 @@ def forget(
         forgotten(data, wanted)  # refused before a run is begun
         if dry_run:
             return Forgotten(place.key, wanted.status, False, None)
-        with begin(location, backend, pass_name=PASS) as run:
+        subject = f"Forget {place}\n\n{one_line(reason)[:MAX_REASON_CHARACTERS]}"
+        with begin(location, backend, pass_name=PASS, subject=subject) as run:
             written = run.rewrite(place, lambda old: forgotten(old, wanted))
     except EditRefused as error:
         raise ForgetRefused(

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 
 from agentm_assets.contract.vocabulary import KEY_ORDER
 from agentm_assets.contract.yaml_text import write_flow_list, write_key, write_text
@@ -28,18 +27,6 @@ def document(properties: Mapping[str, Property], body: str) -> bytes:
             written = write_flow_list(key, [one_line(item) for item in value])
         lines.append(f"{write_key(key)}: {written}")
     return "\n".join([*lines, "---", storable(body)]).encode("utf-8")
-
-
-def stamp(moment: datetime) -> str:
-    """An aware moment as the contract writes it: to the second, `Z` for UTC.
-
-    Raises ValueError for a moment without an offset.
-    """
-    if moment.tzinfo is None:
-        raise ValueError("a moment needs its offset")
-    if moment.utcoffset() == UTC.utcoffset(None):
-        return moment.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
-    return moment.isoformat(timespec="seconds")
 
 
 def one_line(text: str) -> str:

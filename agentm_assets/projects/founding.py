@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from datetime import datetime
 
+from agentm_assets.capture.moment import iso
 from agentm_assets.contract.yaml_text import write_text
 from agentm_assets.projects.declared import DECLARATION, folded, projects_folder
-from agentm_assets.projects.document import document, one_line, stamp
+from agentm_assets.projects.document import document, one_line
 from agentm_assets.projects.maps import link
 from agentm_assets.projects.names import BadSlug, check_slug
 from agentm_assets.projects.tasks import Task
@@ -50,7 +51,7 @@ def documents(slug: str, title: str, now: datetime, task: Task | None) -> Mappin
     origin = [task.log.key] if task is not None and task.log is not None else []
     grown = f"Grew out of {link(origin[0], task.title)}.\n\n" if task and origin else ""
     day = now.date().isoformat()
-    head = {"status": "active", "captured": stamp(now)}
+    head = {"status": "active", "captured": iso(now)}
     charter = document(
         {
             **head,

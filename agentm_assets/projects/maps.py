@@ -7,10 +7,11 @@ authority, and what the operator writes around its generated part stays.
 from datetime import datetime
 from urllib.parse import quote
 
+from agentm_assets.capture.moment import iso
 from agentm_assets.contract import properties
 from agentm_assets.contract.edit import set_key
 from agentm_assets.contract.frontmatter import read_frontmatter
-from agentm_assets.projects.document import document, one_line, stamp
+from agentm_assets.projects.document import document, one_line
 from agentm_assets.projects.region import with_region
 from agentm_assets.projects.tasks import all_tasks
 from agentm_assets.storage.locator import Locator
@@ -68,7 +69,7 @@ def new_map(slug: str, title: str, lines: list[str], now: datetime) -> bytes:
         {
             "kind": "moc",
             "status": "active",
-            "captured": stamp(now),
+            "captured": iso(now),
             "slug": slug,
             "title": title,
         },
@@ -81,7 +82,7 @@ def renewed_map(page: bytes, lines: list[str], now: datetime) -> bytes:
     """The page with its generated part anew; the same bytes when nothing changed in it, else
     with `updated`. Raises RegionDamaged and EditRefused."""
     fresh = with_region(page, lines)
-    return page if fresh == page else set_key(fresh, "updated", stamp(now))
+    return page if fresh == page else set_key(fresh, "updated", iso(now))
 
 
 def link(path: str, label: str, *, in_table: bool = False) -> str:

@@ -24,7 +24,8 @@ def with_region(data: bytes, lines: list[str]) -> bytes:
     fresh = b"".join(line.encode("utf-8") + end for line in lines)
     start, stop = _bounds(data)
     if start is None or stop is None:
-        gap = b"" if not data or data.endswith((b"\n", b"\r")) else end
+        # A blank line keeps what stands above (a table, say) from running on into the region.
+        gap = b"" if not data else end if data.endswith((b"\n", b"\r")) else end + end
         return b"".join((data, gap, BEGIN, end, fresh, END, end))
     return data[:start] + fresh + data[stop:]
 

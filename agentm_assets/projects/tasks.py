@@ -4,11 +4,12 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
+from agentm_assets.capture.moment import iso
 from agentm_assets.contract import properties
 from agentm_assets.contract.frontmatter import Frontmatter, read_frontmatter
 from agentm_assets.contract.lines import split_lines
 from agentm_assets.projects.declared import folded, is_folder, space_folder
-from agentm_assets.projects.document import document, one_line, stamp
+from agentm_assets.projects.document import document, one_line
 from agentm_assets.projects.names import BadSlug, check_slug, slug_of, title_of
 from agentm_assets.storage.locator import Locator
 from agentm_assets.storage.seam import StorageBackend, StorageError
@@ -94,7 +95,7 @@ def first_log(slug: str, title: str, now: datetime) -> bytes:
             "kind": "brief",
             "status": "active",
             "altitude": "artifact",
-            "captured": stamp(now),
+            "captured": iso(now),
             "slug": LOG.removesuffix(".md"),
             "title": f"{title}, progress",
             "aliases": [slug],

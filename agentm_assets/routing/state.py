@@ -15,7 +15,12 @@ from agentm_assets.routing.mode import HARNESS, state_mode
 from agentm_assets.routing.resolve import resolve_project
 from agentm_assets.storage.device_local import DeviceLocalBackend
 from agentm_assets.storage.locator import ROOT, Locator
-from agentm_assets.storage.seam import Expect, StorageBackend, StorageError
+from agentm_assets.storage.seam import (
+    ConcurrentModificationError,
+    Expect,
+    StorageBackend,
+    StorageError,
+)
 
 STORE_FOLDER = "_harness"
 PLAN, PROGRESS = "PLAN.md", "progress.md"
@@ -109,12 +114,18 @@ def read_state_file(folder: StateFolder, name: str) -> bytes | None:
 def write_state_file(folder: StateFolder, name: str, data: bytes, expect: Expect = None) -> str:
     """Put a whole state file and return its content hash. With `expect`, only over those bytes.
 
-    Raises StateRefused, ConcurrentModificationError, FileExistsError and StorageError.
+    Raises StateRefused, StorageError; ConcurrentModificationError when other bytes are there than
+    expected, or any where none are.
     """
     place = _place(folder, name)
     if len(data) > MAX_STATE_BYTES:
         raise StateRefused(f"a state file holds at most {MAX_STATE_BYTES} bytes; nothing written")
-    return folder.backend.write_bytes(place, data, expect=expect)
+    try:
+        return folder.backend.write_bytes(place, data, expect=expect)
+    except FileExistsError as error:
+        raise ConcurrentModificationError(
+            f"{folder.shown}/{name} is there already; read it, then write over its hash"
+        ) from error
 
 
 def plan_and_progress(folder: StateFolder) -> PlanAndProgress | None:

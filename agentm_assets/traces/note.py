@@ -3,14 +3,16 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from agentm_assets.capture.moment import iso
 from agentm_assets.contract import properties
 from agentm_assets.contract.edit import set_key
 from agentm_assets.contract.frontmatter import Frontmatter, read_frontmatter
-from agentm_assets.extract.aliases import MAX_ALIASES, code_spans_of, derive_aliases, fold
+from agentm_assets.extract.aliases import MAX_ALIASES, code_spans_of, fold
 from agentm_assets.extract.entities import extract_entities
 from agentm_assets.extract.entity_context import EntityContext
+from agentm_assets.extract.identifiers import find_identifiers
 from agentm_assets.extract.mask import ALL, blank, find_regions
-from agentm_assets.projects.document import document, one_line, stamp
+from agentm_assets.projects.document import document, one_line
 from agentm_assets.traces.session import MAX_LIST_ITEMS, Session
 
 ENTITIES, TOUCHED, ALIASES = "entities", "touched", "aliases"
@@ -25,7 +27,7 @@ def new_trace(session: Session, title: str, slug: str, touched: Sequence[str]) -
             "kind": "conversation",
             "status": "active",
             "altitude": "artifact",
-            "captured": stamp(session.ended),
+            "captured": iso(session.ended),
             "slug": slug,
             "title": title,
             ALIASES: session.aliases,
@@ -45,22 +47,23 @@ def merged_trace(data: bytes, session: Session, touched: Sequence[str], now: dat
     """
     frontmatter = read_frontmatter(data)
     body = data[frontmatter.body_start :].decode("utf-8", "replace")
-    account = f"{session.title}\n\n{session.summary}"
+    told = f"{properties.title(frontmatter) or ''}\n\n{body}"
     have = _items(frontmatter, ENTITIES)
-    mentioned = {*_keys(body), *_keys("\n".join(have))}
-    found = _keys(account)
+    mentioned = {*_keys(told), *_keys("\n".join(have))}
+    found = _keys(f"{session.title}\n\n{session.summary}")
     entities = _added(have, (key for key in (*session.entities, *found) if key not in mentioned))
     listed = _items(frontmatter, TOUCHED)
-    added = _added(listed, (item for item in touched if f"- {item}\n" not in body))
+    # In code marks in the body, plain in a property.
+    added = _added(listed, (each.strip("`") for each in touched if f"- {each}\n" not in body))
     edited = data
     for key, old, new in (
-        (ALIASES, properties.aliases(frontmatter), _aliases(frontmatter, session, account)),
+        (ALIASES, properties.aliases(frontmatter), _aliases(frontmatter, session, told)),
         (ENTITIES, have, entities),
         (TOUCHED, listed, added),
     ):
         if new != old:
             edited = set_key(edited, key, new)
-    return data if edited == data else set_key(edited, "updated", stamp(now))
+    return data if edited == data else set_key(edited, "updated", iso(now))
 
 
 def is_of(data: bytes, session: Session) -> bool:
@@ -69,21 +72,30 @@ def is_of(data: bytes, session: Session) -> bool:
     return source is None or source == session.origin or source.endswith(f"-{session.origin}")
 
 
-def _aliases(frontmatter: Frontmatter, session: Session, account: str) -> tuple[str, ...]:
+def _aliases(frontmatter: Frontmatter, session: Session, body: str) -> tuple[str, ...]:
+    """The trace's aliases, then those given now, then the identifiers that the new account names
+    and the trace does not. Their parts are left out: an alias that is written counts for links."""
     own = properties.aliases(frontmatter)
-    regions = find_regions(account)
-    derived = derive_aliases(
-        session.title,
-        account,
-        blank(account, regions, ALL),
-        code_spans_of(account, regions),
-        (*own, *session.aliases),
-    )
-    known = {fold(name) for name in own}
-    new = [each.alias for each in derived if fold(each.alias) not in known]
-    asked = {fold(name) for name in session.aliases}
-    room = max(0, MAX_ALIASES - len(own))
-    return (*own, *(name for at, name in enumerate(new) if at < room or fold(name) in asked))
+    named = _identifiers(f"{session.title}\n\n{session.summary}")
+    known = {fold(name) for name in (*own, *_identifiers(body), *session.aliases)}
+    new = [name for name in named if fold(name) not in known]
+    room = max(0, MAX_ALIASES - len(own) - len(session.aliases))
+    return tuple(_without_repeats((*own, *session.aliases, *new[:room])))
+
+
+def _without_repeats(names: Iterable[str]) -> list[str]:
+    first: dict[str, str] = {}
+    for name in names:
+        first.setdefault(fold(name), name)
+    return list(first.values())
+
+
+def _identifiers(text: str) -> list[str]:
+    regions = find_regions(text)
+    found = set(find_identifiers(blank(text, regions, ALL)))
+    for span in code_spans_of(text, regions):
+        found.update(find_identifiers(span, in_code=True))
+    return sorted(found)
 
 
 def _keys(text: str) -> tuple[str, ...]:

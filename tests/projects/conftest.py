@@ -1,13 +1,20 @@
-"""A vault of a few files, written straight to the disk."""
+"""A vault of a few files in a git repository, written straight to the disk."""
 
+import os
+import subprocess
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from agentm_assets.config.vault import VaultLocation, locate
 from agentm_assets.storage.vault_backend import VaultBackend
 
 Write = Callable[[str, str], Path]
+Git = Callable[..., str]
+
+NOW = datetime(2026, 8, 14, 9, 30, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -22,8 +29,33 @@ def write(vault: Path) -> Write:
 
 
 @pytest.fixture
-def store(vault: Path, tmp_path: Path) -> VaultBackend:
-    return VaultBackend(vault, tmp_path / "locks")
+def location(vault: Path) -> VaultLocation:
+    return locate(os.environ)
+
+
+@pytest.fixture
+def store(location: VaultLocation) -> VaultBackend:
+    return VaultBackend(location.root, location.locks_dir)
+
+
+@pytest.fixture
+def now() -> datetime:
+    return NOW
+
+
+@pytest.fixture
+def git(vault: Path) -> Git:
+    """Run git in the vault, which becomes a repository with what is there committed."""
+
+    def run(*arguments: str) -> str:
+        identity = ["-c", "user.name=op", "-c", "user.email=op@localhost"]
+        command = ["git", "-C", str(vault), *identity, *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    run("init", "-q", "-b", "main")
+    run("add", "-A")
+    run("commit", "-q", "--allow-empty", "-m", "start")
+    return run
 
 
 @pytest.fixture
@@ -33,4 +65,7 @@ def kettle(write: Write) -> None:
     write("projects/kettle/charter.md", "---\nkind: project\ntitle: Kettle, charter\n---\n")
     write("projects/kettle/docs/limits.md", "---\ntype: reference\ntitle: Limits\n---\n")
     write("projects/loose/notes.md", "no project\n")
-    write("Agent/desk/tasks/descale/progress.md", "---\nstatus: active\n---\n- [ ] buy acid\n")
+    write(
+        "Agent/desk/tasks/descale/progress.md",
+        "---\nkind: brief\nstatus: active\ntitle: Descale, progress\n---\n- [ ] buy acid\n",
+    )
