@@ -21,6 +21,7 @@ from agentm_assets.cli import (
     idea,
     index,
     init,
+    install,
     mcp_help,
     project,
     recall,
@@ -68,6 +69,7 @@ app.add_typer(project.app, name="project")
 app.add_typer(task.app, name="task")
 app.add_typer(state.app, name="state")
 app.add_typer(repos.app, name="repos")
+app.command("install")(install.command)
 app.command("status")(status.command)
 app.command("history")(history.command)
 app.command("revert")(revert.command)
