@@ -1,0 +1,480 @@
+"""A run: one commit of its paths, its log, old bytes kept, and the operator's work untouched."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agentm_assets.history import git as git_module
+from agentm_assets.history.git import Author, GitError, Repository
+from agentm_assets.history.outcome import Committed, GitTrouble, NoRepository, RepositoryRequired
+from agentm_assets.history.revert_log import LOG, read_log
+from agentm_assets.history.run import begin, commit_turn, require_repository
+from agentm_assets.storage.locator import Locator, LocatorInvalid
+from agentm_assets.storage.seam import ABSENT, ConcurrentModificationError, content_hash
+
+Place = Any  # the class in conftest.py, which cannot be imported from here
+
+MEMORY = b"---\ntype: reference\nstatus: active\n---\nThe kettle boils at 96 degrees.\n"
+KETTLE = Locator("Agent/memory/semantic/kettle.md")
+
+
+def started(place: Place, pass_name: str = "enrich", **more: str):  # type: ignore[no-untyped-def]
+    return begin(place.location, place.backend, pass_name=pass_name, now=place.clock, **more)
+
+
+def add_line(old: bytes) -> bytes:
+    return old + b"More.\n"
+
+
+def test_a_run_is_one_commit_of_its_paths_and_its_log(place: Place) -> None:
+    start = place.git("rev-parse", "HEAD").strip()
+    with started(place, run_id="r-1", rules_hash="abc") as run:
+        run.rewrite(KETTLE, add_line)
+        run.write(Locator("Agent/memory/semantic/new.md"), MEMORY, expect=ABSENT)
+    head = place.git("rev-parse", "HEAD").strip()
+    assert run.outcome == Committed(head)
+    assert place.git("rev-parse", "HEAD^").strip() == start
+    assert place.files_of() == {KETTLE.key, "Agent/memory/semantic/new.md", LOG.key}
+    assert place.git("log", "-1", "--format=%an <%ae>|%cn <%ce>|%B").strip() == (
+        "agentm-enrich <agentm-enrich@localhost>|agentm-enrich <agentm-enrich@localhost>|"
+        "Enrich: 2 files\n\nAgentm-Run: r-1\nAgentm-Pass: enrich\nAgentm-Rules: abc"
+    )
+    assert place.status() == []
+    assert [json.loads(line) for line in place.read(LOG.key).splitlines()] == [
+        {
+            "v": 1,
+            "run": "r-1",
+            "path": KETTLE.key,
+            "before": content_hash(MEMORY),
+            "after": content_hash(add_line(MEMORY)),
+            "base": start,
+            "at": "2026-04-12T08:15:00Z",
+            "pass": "enrich",
+        },
+        {
+            "v": 1,
+            "run": "r-1",
+            "path": "Agent/memory/semantic/new.md",
+            "before": None,
+            "after": content_hash(MEMORY),
+            "base": None,
+            "at": "2026-04-12T08:15:00Z",
+            "pass": "enrich",
+        },
+    ]
+
+
+def test_a_run_that_writes_nothing_leaves_nothing(place: Place) -> None:
+    with started(place) as run:
+        assert not run.rewrite(KETTLE, lambda old: old).changed
+    assert run.outcome == Committed(None)
+    assert place.subjects() == ["Start"]
+    assert not place.backend.exists(LOG)
+
+
+def test_the_operators_staged_half_staged_and_unstaged_work_stays_as_it_was(place: Place) -> None:
+    for name in ("staged", "half", "unstaged", "removed", "renamed"):
+        place.write(f"{name}.md", b"one\n")
+    place.commit_all()
+    place.write("staged.md", b"two\n")
+    place.write("half.md", b"two\n")
+    place.git("add", "staged.md", "half.md")
+    place.write("half.md", b"three\n")
+    place.write("unstaged.md", b"two\n")
+    place.write("untracked.md", b"mine\n")
+    place.write("intended.md", b"soon\n")
+    place.git("add", "-N", "intended.md")
+    place.git("rm", "-q", "--cached", "removed.md")
+    place.git("mv", "renamed.md", "renamed-to.md")
+    status, index = place.status(), place.git("ls-files", "-s", "-z")
+    cached, unstaged = place.git("diff", "--cached"), place.git("diff")
+    with started(place) as run:
+        run.rewrite(KETTLE, add_line)
+    assert isinstance(run.outcome, Committed)
+    assert place.files_of() == {KETTLE.key, LOG.key}
+    assert place.status() == status
+    assert (place.git("diff", "--cached"), place.git("diff")) == (cached, unstaged)
+    after = place.git("ls-files", "-s", "-z").split("\0")
+    assert [e for e in after if KETTLE.key not in e and LOG.key not in e] == [
+        e for e in index.split("\0") if KETTLE.key not in e
+    ]
+
+
+def test_what_git_lacks_is_committed_as_it_is_before_it_is_rewritten(place: Place) -> None:
+    edited = MEMORY + b"By hand, not committed.\n"
+    place.write(KETTLE.key, edited)
+    place.git("add", KETTLE.key)
+    place.write("beside.md", b"mine\n")
+    with started(place, run_id="r-1") as run:
+        run.rewrite(KETTLE, add_line)
+    assert place.git("log", "--format=%an|%s").split("\n")[:3] == [
+        f"agentm-enrich|Enrich {KETTLE.key}",
+        f"agentm-capture|Keep {KETTLE.key} as it was before enrich",
+        "Olga|Start",
+    ]
+    assert place.files_of("HEAD^") == {KETTLE.key}
+    assert place.git("show", f"HEAD^:{KETTLE.key}").encode() == edited
+    assert place.status() == ["?? beside.md"]
+    (change,) = read_log(place.backend)[0]
+    assert (change.base, change.before) == (
+        place.git("rev-parse", "HEAD^").strip(),
+        content_hash(edited),
+    )
+
+
+def test_a_file_that_git_never_saw_is_kept_first_too(place: Place) -> None:
+    place.write("new.md", MEMORY)
+    with started(place) as run:
+        run.rewrite(Locator("new.md"), add_line)
+    assert place.git("show", "HEAD^:new.md").encode() == MEMORY
+    assert place.status() == []
+
+
+def test_of_two_writes_of_one_run_the_first_image_and_the_last_bytes_count(place: Place) -> None:
+    with started(place) as run:
+        run.rewrite(KETTLE, add_line)
+        run.rewrite(KETTLE, add_line)
+    assert len(place.subjects()) == 2
+    (change,) = read_log(place.backend)[0]
+    assert change.before == content_hash(MEMORY)
+    assert change.after == content_hash(add_line(add_line(MEMORY)))
+
+
+def test_the_bytes_of_the_run_are_committed_not_what_was_made_of_them_since(place: Place) -> None:
+    with started(place) as run:
+        run.rewrite(KETTLE, add_line)
+        place.write(KETTLE.key, b"by hand, at once\n")
+    assert place.git("show", f"HEAD:{KETTLE.key}").encode() == add_line(MEMORY)
+    assert place.read(KETTLE.key) == b"by hand, at once\n"
+    assert place.status() == [f" M {KETTLE.key}"]
+
+
+def test_history_never_goes_back_where_another_run_was_quicker(place: Place) -> None:
+    with started(place, run_id="outer") as outer:
+        outer.rewrite(KETTLE, add_line)
+        with started(place, run_id="inner") as inner:
+            inner.rewrite(KETTLE, lambda old: old + b"Even more.\n")
+    assert isinstance(outer.outcome, Committed)
+    assert place.git("show", f"HEAD:{KETTLE.key}").encode() == place.read(KETTLE.key)
+    assert place.read(KETTLE.key).endswith(b"More.\nEven more.\n")
+    assert place.status() == []
+    assert {change.run for change in read_log(place.backend)[0]} == {"outer", "inner"}
+
+
+def test_a_write_over_bytes_that_changed_since_they_were_judged_is_refused(place: Place) -> None:
+    with started(place) as run:
+        with pytest.raises(ConcurrentModificationError):
+            run.write(KETTLE, b"new", expect=content_hash(b"something else"))
+        with pytest.raises(FileExistsError):
+            run.write(KETTLE, b"new", expect=ABSENT)
+    assert place.read(KETTLE.key) == MEMORY
+    assert place.subjects() == ["Start"]
+
+
+def test_what_was_written_before_an_exception_is_committed(place: Place) -> None:
+    with pytest.raises(ZeroDivisionError), started(place) as run:
+        run.rewrite(KETTLE, add_line)
+        raise ZeroDivisionError
+    assert isinstance(run.outcome, Committed)
+    assert place.status() == []
+
+
+@pytest.mark.parametrize("inside", ["notes", "a b/ümlaut", "line\nend"])
+def test_a_vault_in_a_folder_of_a_repository(make_place: Callable[..., Place], inside: str) -> None:
+    place = make_place(inside)
+    (place.top / "code.py").write_bytes(b"print()\n")
+    place.git("add", "code.py")
+    with started(place) as run:
+        run.rewrite(KETTLE, add_line)
+    assert place.files_of() == {f"{inside}/{KETTLE.key}", f"{inside}/{LOG.key}"}
+    assert place.status() == ["A  code.py"]
+    assert read_log(place.backend)[0][0].base is not None
+
+
+def test_the_first_commit_of_a_repository(make_place: Callable[..., Place]) -> None:
+    place = make_place(first=False)
+    place.write("mine.md", b"mine\n")
+    with started(place) as run:
+        run.write(KETTLE, MEMORY, expect=ABSENT)
+    assert isinstance(run.outcome, Committed)
+    assert place.files_of() == {KETTLE.key, LOG.key}
+    assert place.status() == ["?? mine.md"]
+
+
+@pytest.mark.parametrize("state", ["merge", "rebase", "cherry-pick", "detached", "bisect"])
+def test_nothing_is_committed_into_the_midst_of_something(place: Place, state: str) -> None:
+    place.write("note.md", b"one\n")
+    place.commit_all("One")
+    place.git("checkout", "-q", "-b", "side")
+    place.write("note.md", b"side\n")
+    place.commit_all("Side")
+    place.git("checkout", "-q", "main")
+    place.write("note.md", b"main\n")
+    place.commit_all("Main")
+    begins = {
+        "merge": ("merge", "side"),
+        "rebase": ("rebase", "side"),
+        "cherry-pick": ("cherry-pick", "side"),
+        "detached": ("checkout", "-q", "--detach"),
+        "bisect": ("bisect", "start", "HEAD", "HEAD~1"),
+    }
+    place.git(*begins[state], check=False)
+    head, status = place.git("rev-parse", "HEAD"), place.status()
+    with started(place) as run:
+        run.rewrite(KETTLE, add_line)
+    assert isinstance(run.outcome, GitTrouble)
+    assert "stands" in run.outcome.text
+    assert place.git("rev-parse", "HEAD") == head
+    assert place.read(KETTLE.key) == add_line(MEMORY)
+    assert set(status) <= set(place.status())
+    with pytest.raises(RepositoryRequired):
+        require_repository(place.location)
+
+
+def test_bytes_that_can_not_be_kept_first_are_not_overwritten(place: Place) -> None:
+    place.git("checkout", "-q", "--detach")
+    place.write(KETTLE.key, b"by hand\n")
+    with started(place) as run, pytest.raises(Exception, match="detached"):
+        run.rewrite(KETTLE, add_line)
+    assert place.read(KETTLE.key) == b"by hand\n"
+
+
+def test_another_gits_index_lock_is_waited_for(place: Place) -> None:
+    lock = place.root / ".git" / "index.lock"
+    lock.write_bytes(b"")
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            lock.unlink()
+
+    repository = Repository.open(place.root)
+    made = repository.commit({"a.md": b"a"}, "A", Author("agentm-x"), sleep=sleep)
+    assert made == place.git("rev-parse", "HEAD").strip()
+    assert len(waits) == 3
+
+
+def test_an_index_lock_that_stays_is_never_removed_and_nothing_is_committed(place: Place) -> None:
+    lock = place.root / ".git" / "index.lock"
+    lock.write_bytes(b"somebody's")
+    now = 0.0
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    repository = Repository.open(place.root)
+    with pytest.raises(GitError, match=r"index\.lock"):
+        repository.commit({"a.md": b"a"}, "A", Author("agentm-x"), clock=lambda: now, sleep=sleep)
+    assert 10.0 <= now < 10.5
+    assert lock.read_bytes() == b"somebody's"
+    assert place.subjects() == ["Start"]
+
+
+def test_a_commit_of_the_operators_in_between_is_built_upon(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Repository._renew
+    times: list[int] = []
+
+    def renew(self: Repository, *arguments: object) -> None:
+        real(self, *arguments)  # type: ignore[arg-type]
+        if not times:
+            place.write("mine.md", b"mine\n")
+            place.git("add", "mine.md")
+            place.git("commit", "-q", "-m", "In between", "--", "mine.md")
+        times.append(1)
+
+    monkeypatch.setattr(Repository, "_renew", renew)
+    made = Repository.open(place.root).commit({"a.md": b"a"}, "A", Author("agentm-x"))
+    assert place.subjects() == ["A", "In between", "Start"]
+    assert made == place.git("rev-parse", "HEAD").strip()
+    assert place.git("ls-tree", "-r", "--name-only", "HEAD").split() == [
+        KETTLE.key,
+        "a.md",
+        "mine.md",
+    ]
+
+
+def test_hooks_signatures_and_a_strangers_variables_have_no_say(
+    place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    hooks = place.root / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for name in ("pre-commit", "commit-msg", "reference-transaction", "post-index-change"):
+        (hooks / name).write_text(f"#!/bin/sh\ntouch '{tmp_path}/ran-{name}'\nexit 1\n")
+        (hooks / name).chmod(0o755)
+    place.git("config", "commit.gpgsign", "true")
+    place.git("config", "gpg.program", "/bin/false")
+    other = tmp_path / "other"
+    subprocess.run(["git", "init", "-q", str(other)], check=True)
+    for name, text in {
+        "GIT_DIR": f"{other}/.git",
+        "GIT_WORK_TREE": str(other),
+        "GIT_INDEX_FILE": f"{other}/.git/index",
+        "GIT_AUTHOR_NAME": "Mallory",
+        "GIT_COMMITTER_NAME": "Mallory",
+        "GIT_LITERAL_PATHSPECS": "0",
+    }.items():
+        monkeypatch.setenv(name, text)
+    with started(place) as run:
+        run.rewrite(KETTLE, add_line)
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
+        monkeypatch.delenv(name)
+    assert isinstance(run.outcome, Committed)
+    assert place.git("log", "-1", "--format=%an %cn").strip() == "agentm-enrich agentm-enrich"
+    assert not list(tmp_path.glob("ran-*"))
+    assert not (other / ".git" / "refs" / "heads" / "main").exists()
+
+
+def test_line_ends_that_git_converts_leave_the_file_clean_and_as_it_was(place: Place) -> None:
+    place.write(".gitattributes", b"*.md text eol=crlf\n")
+    place.commit_all()
+    with started(place) as run:
+        run.write(Locator("crlf.md"), b"one\r\ntwo\r\n", expect=ABSENT)
+    assert isinstance(run.outcome, Committed)
+    assert place.git("cat-file", "blob", "HEAD:crlf.md") == "one\ntwo\n"
+    assert place.read("crlf.md") == b"one\r\ntwo\r\n"
+    assert place.status() == []
+
+
+def test_what_the_operator_ignores_is_written_and_named_but_not_forced_into_git(
+    place: Place,
+) -> None:
+    place.write(".gitignore", b"/secret/\n")
+    place.commit_all()
+    with started(place) as run:
+        run.write(Locator("secret/a.md"), b"a", expect=ABSENT)
+    assert isinstance(run.outcome, Committed)
+    assert run.outcome.ignored == ("secret/a.md",)
+    assert "secret/a.md" in run.outcome.text
+    assert place.files_of() == {LOG.key}
+
+
+def test_a_note_that_may_be_executed_stays_so(place: Place) -> None:
+    place.write("run.md", b"#!/bin/sh\n")
+    (place.root / "run.md").chmod(0o755)
+    place.commit_all()
+    with started(place) as run:
+        run.rewrite(Locator("run.md"), add_line)
+    assert isinstance(run.outcome, Committed)
+    assert place.git("ls-tree", "HEAD", "run.md").startswith("100755")
+    assert place.status() == []
+
+
+def test_without_a_repository_the_write_stands_and_the_log_says_so(
+    make_place: Callable[..., Place],
+) -> None:
+    place = make_place(repository=False)
+    place.write(KETTLE.key, MEMORY)
+    with started(place) as run:
+        run.rewrite(KETTLE, add_line)
+    assert isinstance(run.outcome, NoRepository)
+    assert "git init" in run.outcome.text
+    assert place.read(KETTLE.key) == add_line(MEMORY)
+    (change,) = read_log(place.backend)[0]
+    assert (change.base, change.before) == (None, content_hash(MEMORY))
+    with pytest.raises(RepositoryRequired, match="nothing was changed"):
+        require_repository(place.location)
+    assert not (place.root / ".git").exists()
+
+
+def test_a_repository_that_git_refuses_is_said_in_its_words(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    with started(place) as run:
+        run.rewrite(KETTLE, add_line)
+    assert isinstance(run.outcome, GitTrouble)
+    assert "dubious ownership" in run.outcome.text
+    assert place.read(KETTLE.key) == add_line(MEMORY)
+
+
+def test_without_the_git_command_the_write_stands(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_module.shutil, "which", lambda name: None)
+    with started(place) as run:
+        run.rewrite(KETTLE, add_line)
+    assert isinstance(run.outcome, NoRepository)
+    assert "not installed" in run.outcome.text
+
+
+def test_a_commit_that_another_agentm_is_busy_with_is_waited_for_and_then_left(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import threading
+
+    from agentm_assets.history import run as run_module
+
+    monkeypatch.setattr(run_module, "COMMIT_TURN_TIMEOUT", 0.0)
+    outcomes: list[object] = []
+
+    def work() -> None:
+        with started(place) as run:
+            run.rewrite(KETTLE, add_line)
+        outcomes.append(run.outcome)
+
+    with commit_turn(place.location, place.backend).held():
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    (outcome,) = outcomes
+    assert isinstance(outcome, GitTrouble)
+    assert "later" in outcome.text
+    assert place.read(KETTLE.key) == add_line(MEMORY)
+
+
+@pytest.mark.parametrize("bad", ["../x", "a b", "", "x" * 130, "-r"])
+def test_an_id_that_could_be_mistaken_for_something_else_is_refused(place: Place, bad: str) -> None:
+    with pytest.raises(ValueError, match="id of a run"), started(place, run_id=bad or " "):
+        pytest.fail("begun")
+
+
+_ODD = st.text(
+    st.characters(blacklist_categories=("Cs",), blacklist_characters="/\0\\"),
+    min_size=1,
+    max_size=12,
+).filter(lambda name: name not in (".", "..") and not name.lower().startswith((".git", "personal")))
+
+
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(names=st.lists(_ODD, min_size=1, max_size=4, unique_by=str.casefold))
+def test_any_name_is_committed_as_it_is(place: Place, names: list[str]) -> None:
+    files = {f"odd/{name}": name.encode() for name in names}
+    try:
+        for path in files:
+            Locator(path)
+    except LocatorInvalid:
+        return
+    repository = Repository.open(place.root)
+    for path, data in files.items():
+        place.write(path, data)
+    repository.commit(dict(files), "Odd", Author("agentm-x"))
+    listed = place.git("ls-tree", "-r", "-z", "--name-only", "HEAD").split("\0")
+    assert set(files) <= set(listed)
+    assert place.status() == []
+    for path, data in files.items():
+        assert repository.content("HEAD", path, filtered=False) == data
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["-n.md", "--all", ":(top)*", "*.md", '"q".md', "a\nb.md", "[x].md", "é.md", " .md", "日本"],
+)
+def test_names_that_could_be_read_as_something_else(place: Place, name: str) -> None:
+    with started(place) as run:
+        run.write(Locator(name), b"a", expect=ABSENT)
+        run.rewrite(Locator(name), add_line)
+    assert isinstance(run.outcome, Committed)
+    assert place.files_of() == {name, LOG.key}
+    assert place.status() == []
