@@ -52,8 +52,9 @@ def forgettable(backend: StorageBackend, path: str) -> tuple[Locator, bytes]:
     return place, data
 
 
-def successor_name(backend: StorageBackend, path: str, of: Locator) -> str:
-    """The slug of the note at `path`, which is to take the place of the note `of`.
+def successor_name(backend: StorageBackend, path: str, of: Locator, data: bytes) -> str:
+    """The slug of the note at `path`, which is to take the place of the note `of` with the bytes
+    `data`.
 
     Raises ForgetRefused when it is absent, the same note, or itself superseded by that one.
     """
@@ -61,8 +62,10 @@ def successor_name(backend: StorageBackend, path: str, of: Locator) -> str:
     if place == of:
         raise ForgetRefused("same-note", "a note can't take its own place", "Name another note")
     frontmatter = read_frontmatter(_read(backend, place))
-    own = (of.name.removesuffix(".md"), of.key.removesuffix(".md"), of.key)
-    if properties.text_of(frontmatter, "superseded_by") in own:
+    slug = properties.text_of(read_frontmatter(data), "slug")
+    own = (slug, of.name.removesuffix(".md"), of.key.removesuffix(".md"), of.key)
+    successor = properties.text_of(frontmatter, "superseded_by")
+    if successor is not None and successor in own:
         raise ForgetRefused(
             "circle", f"{place} is itself superseded by {of}", "Name the note that is valid now"
         )

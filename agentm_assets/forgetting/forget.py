@@ -55,7 +55,7 @@ def forget(
     place, data = forgettable(backend, path)
     if not reason.strip():
         raise ForgetRefused("no-reason", "there is no reason given", "Say why: --reason TEXT")
-    successor = successor_name(backend, by, place) if by is not None else None
+    successor = successor_name(backend, by, place, data) if by is not None else None
     wanted = Wanted(reason, successor, now)
     try:
         if is_settled(data, wanted):
