@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from agentm_assets.storage.folders import SYMLINK_TEXT, opened
 from agentm_assets.storage.locator import ROOT, Locator, LocatorInvalid
+from agentm_assets.storage.names import NAME_BYTES, check_name, is_hidden
 from agentm_assets.storage.personal import PERSONAL, refuse_personal, require_authorization
 from agentm_assets.storage.seam import (
     Absent,
@@ -30,9 +31,6 @@ from agentm_assets.storage.seam import (
 
 if TYPE_CHECKING:
     from agentm_assets.storage.mutex import VaultMutex
-
-NAME_BYTES = 255
-"""The longest name that the usual file systems hold (NAME_MAX of ext4, xfs, btrfs, apfs)."""
 
 WATCH_STEP_MS = 50
 
@@ -89,6 +87,8 @@ class LocalFiles(StorageBackend):
         except FileNotFoundError:
             raise
         except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                raise _no_such(path) from error
             if error.errno == errno.ELOOP:  # what O_NOFOLLOW gives for a link
                 raise NoteUnreadable("symlink-skipped", *SYMLINK_TEXT, path) from error
             raise NoteUnreadable(
@@ -145,7 +145,7 @@ class LocalFiles(StorageBackend):
 
     def mkdir(self, locator: Locator) -> None:
         self._refuse_personal(locator)
-        _check_name(locator)
+        check_name(locator)
         with _failures_named(locator), self._folder(locator, make=True):
             pass
 
@@ -176,7 +176,7 @@ class LocalFiles(StorageBackend):
     def rename_unlinked(self, source: Locator, target: Locator, *, expect: str) -> None:
         for locator in (source, target):
             self._refuse_personal(locator)
-            _check_name(locator)
+            check_name(locator)
         with (
             _failures_named(target),
             self._mutex().held() as ownership,
@@ -205,14 +205,14 @@ class LocalFiles(StorageBackend):
         )
         for batch in changes:
             keys = (os.path.relpath(path, self._root) for _, path in batch)
-            yield frozenset(key for key in keys if not _is_hidden(key))
+            yield frozenset(key for key in keys if not is_hidden(key))
 
     def _put(self, locator: Locator, data: bytes, expect: Expect, *, personal: bool = False) -> str:
         from agentm_assets.storage.atomic import create_file, replace_file
 
         if not personal:
             self._refuse_personal(locator)
-        _check_name(locator)
+        check_name(locator)
         with _failures_named(locator), self._folder(locator.parent, make=True) as folder:
             through = self._reached(folder, locator.parent)
             path = through / locator.name
@@ -272,6 +272,8 @@ class LocalFiles(StorageBackend):
         except FileNotFoundError:
             raise
         except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                raise _no_such(locator.key) from error
             raise _unseen(locator, error) from error
         if stat.S_ISLNK(status.st_mode):
             raise NoteUnreadable("symlink-skipped", *SYMLINK_TEXT, locator.key)
@@ -377,24 +379,6 @@ def _is_place(key: str) -> bool:
     return True
 
 
-def _is_hidden(key: str) -> bool:
-    return key.startswith(".") or "/." in key
-
-
-def _check_name(locator: Locator) -> None:
-    """Raise WriteRefused for a name that no note may have."""
-    if not locator.key:
-        raise WriteRefused("the root of the vault is a folder; name a place in it")
-    if _is_hidden(locator.key):
-        raise WriteRefused(
-            f"{locator}: names that begin with a dot belong to other programs; choose another name"
-        )
-    if any(len(part.encode("utf-8")) > NAME_BYTES for part in locator.parts):
-        raise WriteRefused(
-            f"{locator}: a name is longer than {NAME_BYTES} bytes; choose a shorter one"
-        )
-
-
 @contextmanager
 def _failures_named(locator: Locator) -> Iterator[None]:
     """Turn what the system says of a failed write into the place, the reason and the cure."""
@@ -415,6 +399,11 @@ def _failures_named(locator: Locator) -> Iterator[None]:
             (f"can't be written ({error.strerror})", "check the disk or the mount"),
         )
         raise StorageError(f"{locator}: {said[0]}; {said[1]}") from error
+
+
+def _no_such(path: str) -> FileNotFoundError:
+    """Nothing can have a name that the file system does not hold."""
+    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
 
 def _unseen(locator: Locator, error: OSError) -> StorageError:
