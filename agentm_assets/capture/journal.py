@@ -93,7 +93,8 @@ def not_served(location: VaultLocation, newest: int) -> Waiting:
 
 def not_committed(location: VaultLocation) -> Waiting:
     """The captures that git has not been told of; see `mark_committed`."""
-    return _behind(location, _read_mark(location.log_dir / _COMMITTED, "committed"))
+    mark = _read_mark(location.log_dir / _COMMITTED, "committed")
+    return _behind(location, mark, whole=True)  # what is passed over here is never committed
 
 
 def mark_committed(location: VaultLocation, mark: Mark) -> None:
@@ -137,12 +138,14 @@ def paths_with_fingerprint(location: VaultLocation, fingerprint: str) -> list[st
     return list(dict.fromkeys(found))
 
 
-def _behind(location: VaultLocation, mark: Mark, newest: int | None = None) -> Waiting:
+def _behind(
+    location: VaultLocation, mark: Mark, newest: int | None = None, *, whole: bool = False
+) -> Waiting:
     with _opened(location) as file:
         if file is None:
             return Waiting((), 0, START)
         start = file.start(mark)
-        data = file.tail(start)
+        data = file.read(start, file.size) if whole else file.tail(start)
         first = file.size - len(data)
         older = file.read(start, first).count(_BEGIN)
         # A line that is being written now belongs behind the mark.

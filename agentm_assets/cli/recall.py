@@ -95,6 +95,7 @@ def _heading(place: int, hit: "Hit") -> "Text":
     if hit.header_path:
         line.append(" › ").append(printable(hit.header_path), style="cyan")
     marks = [hit.captured, hit.status, "changed since it was indexed" if hit.stale else None]
+    marks += [None if hit.indexed else "not indexed yet"]
     marks += [f"same as {', '.join(hit.duplicates)}" if hit.duplicates else None]
     shown = ", ".join(printable(mark) for mark in marks if mark)
     return line.append(f"  [{shown}]", style="dim") if shown else line

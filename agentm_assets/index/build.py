@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from agentm_assets.contract import properties
 from agentm_assets.contract.findings import Finding
@@ -13,7 +14,6 @@ from agentm_assets.contract.fingerprint import fingerprint
 from agentm_assets.contract.frontmatter import Frontmatter, read_frontmatter
 from agentm_assets.contract.lines import line_starts
 from agentm_assets.contract.note import validate_note
-from agentm_assets.contract.rules import LoadedRules
 from agentm_assets.contract.spaces import is_generated, space_of
 from agentm_assets.extract.aliases import code_spans_of, derive_aliases
 from agentm_assets.extract.chunks import split_chunks
@@ -33,16 +33,19 @@ from agentm_assets.index.rows import (
 )
 from agentm_assets.storage.vault import FileEntry
 
+if TYPE_CHECKING:
+    from agentm_assets.contract.rules import LoadedRules
+
 _DATE_IN_NAME = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
 
 
-def contract_key(rules: LoadedRules | None) -> str:
+def contract_key(rules: "LoadedRules | None") -> str:
     """What of the rules a note's rows depend on (its finding does), for the build stamp."""
     return rules.rules_hash[:12] if rules else "none"
 
 
 def build_note(
-    entry: FileEntry, data: bytes, content_hash: str, rules: LoadedRules | None
+    entry: FileEntry, data: bytes, content_hash: str, rules: "LoadedRules | None"
 ) -> IndexedNote:
     """All rows of one note. Never raises on any bytes: what can't be read becomes a finding.
 
@@ -236,7 +239,7 @@ def _entity_context(frontmatter: Frontmatter, data: bytes) -> EntityContext:
 
 
 def _worst_finding(
-    path: str, frontmatter: Frontmatter, rules: LoadedRules | None
+    path: str, frontmatter: Frontmatter, rules: "LoadedRules | None"
 ) -> Finding | None:
     findings = validate_note(path, frontmatter, rules.rules if rules else None)
     return findings[0] if findings else None

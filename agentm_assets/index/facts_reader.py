@@ -21,6 +21,7 @@ from agentm_assets.index.rows import LinkRow, NoteRow
 from agentm_assets.index.serving import ServingUnreadable
 
 _SLICE = 500  # SQLite before 3.32 takes 999 variables a statement
+_SAMPLE = 500  # chunks; their ids are hashes, so the first of them are of all notes
 _SHORTEST_HASH = 7  # hexadecimal digits of a commit that are still read as one
 
 
@@ -119,6 +120,11 @@ class FactsReader:
             reader.close()
             raise
         return reader
+
+    @property
+    def opened(self) -> tuple[Path, sqlite3.Connection]:
+        """The file and the connection to it."""
+        return self._path, self._connection
 
     def close(self) -> None:
         self._connection.close()
@@ -339,6 +345,18 @@ class FactsReader:
             ):
                 found[row[0]].append(AliasFacts(*row))
         return {path: tuple(names) for path, names in found.items()}
+
+    def mean_lengths(self) -> tuple[float, float, float]:
+        """Bytes of title, heading path and text of a chunk, on average over a sample."""
+        rows = self._rows(
+            "SELECT avg(length(CAST(title AS BLOB))), "
+            "avg(length(CAST(header_path AS BLOB))), avg(held) FROM "
+            "(SELECT note_id, header_path, end_byte - start_byte AS held FROM chunks LIMIT ?) "
+            "JOIN notes USING (note_id)",
+            (_SAMPLE,),
+        )
+        title, header_path, text = rows[0]
+        return float(title or 0), float(header_path or 0), float(text or 0)
 
     def manifest(self) -> dict[str, tuple[int, int, str]]:
         """path -> (size, mtime in ns, sha256 hex) of every file the last pass saw."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from agentm_assets.contract.findings import Finding
+from agentm_assets.index.facts_reader import FactsReader
 from agentm_assets.index.facts_schema import (
     APPLICATION_ID,
     DDL,
@@ -66,6 +67,17 @@ class FactsWriter:
             connection.close()
             raise ServingUnreadable(f"{path} cannot be written: {error}") from error
         return cls(connection, reason)
+
+    @classmethod
+    def in_memory(cls) -> "FactsWriter":
+        """Facts that no file keeps; `reader` reads them while this is open."""
+        connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        _create(connection)
+        return cls(connection, None)
+
+    def reader(self) -> FactsReader:
+        """A reader over this very connection: of what is in memory there is no other."""
+        return FactsReader(Path(":memory:"), self._connection)
 
     def close(self) -> None:
         self._connection.close()

@@ -36,7 +36,9 @@ from agentm_assets.index.lexical_schema import (
     IDENTIFIER_BOOST,
     LexicalDoc,
     build_document,
+    build_schema,
     path_term,
+    register_analyzers,
 )
 from agentm_assets.index.lexical_terms import (
     STOP_WORDS,
@@ -54,6 +56,7 @@ from agentm_assets.index.serving import (
 )
 
 __all__ = [
+    "Clause",
     "LexicalBusy",
     "LexicalDoc",
     "LexicalHit",
@@ -70,6 +73,7 @@ MAX_QUESTION_CHARS = 10_000
 MAX_DISTINCT_TERMS = 512
 """What of a question is looked at before the rarest terms are chosen."""
 
+_SMALL_HEAP = 15_000_000  # bytes, the least that tantivy takes
 _WRITER_HEAP = 64_000_000  # bytes, before tantivy writes a segment
 _LOCK_WAITS = (0.05, 0.1, 0.2, 0.4, 0.8)  # seconds between attempts
 _REOPENINGS = 20
@@ -199,9 +203,25 @@ def _writer(index: tantivy.Index, home: Path) -> tantivy.IndexWriter:
 
 
 @dataclass(frozen=True, slots=True)
+class Clause:
+    """One thing that a question is searched by: a term in a field.
+
+    A `flat` one earns its idf times `boost` wherever it stands, another BM25 times `boost`. `seen`:
+    chunks that have the term, as the idf counts them.
+    """
+
+    field: str
+    term: str
+    boost: float
+    flat: bool
+    seen: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Term:
     text: str
     alone: bool  # a character that stands alone
+    seen: int
     idf: float
 
 
@@ -224,6 +244,19 @@ class LexicalReader:
     def open(cls, folder: Path) -> "LexicalReader":
         """Raises ServingUnreadable when it is missing, damaged or of another format."""
         return cls(folder, _open_view(folder))
+
+    @classmethod
+    def in_memory(cls, docs: Iterable[LexicalDoc]) -> "LexicalReader":
+        """An index of these chunks alone, which no file keeps."""
+        index = tantivy.Index(build_schema())
+        register_analyzers(index)
+        writer = index.writer(_SMALL_HEAP, 1)
+        for doc in docs:
+            writer.add_document(build_document(doc))
+        writer.commit()
+        index.reload()
+        state = LexicalState(FORMAT, "", 0, 0)
+        return cls(Path(), _View(state, index, index.searcher()))
 
     @property
     def state(self) -> LexicalState:
@@ -269,6 +302,12 @@ class LexicalReader:
             terms = _terms(view, normal(question[:MAX_QUESTION_CHARS]))
         return [(term.text, term.idf) for term in terms]
 
+    def plan(self, question: str) -> list[Clause]:
+        """What `search` asks for: for scoring a text that is not indexed by the same measure."""
+        view = self._view
+        with self._damage_reported(view):
+            return _plan(view, normal(question[:MAX_QUESTION_CHARS]))
+
     def analyse(self, text: str) -> list[str]:
         """The terms of any text, as `question_terms` gives them."""
         text = normal(text)
@@ -302,54 +341,75 @@ def _terms(view: _View, question: str) -> list[_Term]:
     distinct = list(dict.fromkeys(words(question)))
     telling = [word for word in distinct if word not in _STEMMED_STOP_WORDS]
     alone = list(dict.fromkeys(lone_characters(question)))
+    count = int(view.searcher.num_docs)
+
+    def weighed(text: str, alone: bool, fields: Iterable[str]) -> _Term:
+        seen = _seen(view, text, fields)
+        return _Term(text, alone, seen, idf(count, seen))
+
     terms = [
-        _Term(text, False, _idf(view, text, _WORD_FIELDS))
+        weighed(text, False, _WORD_FIELDS)
         for text in (telling or alone or distinct)[:MAX_DISTINCT_TERMS]
         if text not in alone
     ]
-    terms += [_Term(text, True, _idf(view, text, ("characters",))) for text in alone[:MAX_TERMS]]
+    terms += [weighed(text, True, ("characters",)) for text in alone[:MAX_TERMS]]
     if len(terms) <= MAX_TERMS:
         return terms
     rarest = set(heapq.nlargest(MAX_TERMS, terms, key=lambda term: (term.idf, term.text)))
     return [term for term in terms if term in rarest]
 
 
-def _idf(view: _View, term: str, fields: Iterable[str]) -> float:
-    """BM25's, of the field in which most chunks have the term."""
+def _seen(view: _View, term: str, fields: Iterable[str]) -> int:
+    """Chunks that have the term, in the field in which most do."""
     count = int(view.searcher.num_docs)
     # Chunks that were replaced count until tantivy merges them away.
-    seen = min(count, max(view.searcher.doc_freq(field, term) for field in fields))
+    return min(count, max(int(view.searcher.doc_freq(field, term)) for field in fields))
+
+
+def idf(count: int, seen: int) -> float:
+    """BM25's inverse document frequency of a term that `seen` of `count` chunks have."""
     return math.log(1 + (count - seen + 0.5) / (seen + 0.5))
 
 
 def _clauses(view: _View, question: str) -> list[tuple[tantivy.Occur, tantivy.Query]]:
     """Term queries joined by "or". Never tantivy's query language: a question is no query."""
     schema = view.index.schema
+    count = int(view.searcher.num_docs)
     clauses: list[tuple[tantivy.Occur, tantivy.Query]] = []
+    for clause in _plan(view, question):
+        if clause.flat:
+            query = tantivy.Query.term_query(schema, clause.field, clause.term, "basic")
+            score = clause.boost * idf(count, clause.seen)
+            clauses.append((tantivy.Occur.Should, tantivy.Query.const_score_query(query, score)))
+        else:
+            query = tantivy.Query.term_query(schema, clause.field, clause.term, "freq")
+            boosted = tantivy.Query.boost_query(query, clause.boost)
+            clauses.append((tantivy.Occur.Should, boosted))
+    return clauses
 
-    def bm25(field: str, term: str, boost: float) -> None:
-        query = tantivy.Query.term_query(schema, field, term, "freq")
-        clauses.append((tantivy.Occur.Should, tantivy.Query.boost_query(query, boost)))
 
-    def flat(field: str, term: str, score: float) -> None:
-        query = tantivy.Query.term_query(schema, field, term, "basic")
-        clauses.append((tantivy.Occur.Should, tantivy.Query.const_score_query(query, score)))
+def _plan(view: _View, question: str) -> list[Clause]:
+    """What is asked of which field."""
+    plan: list[Clause] = []
+
+    def flat(field: str, term: str, boost: float, seen: int) -> None:
+        plan.append(Clause(field, term, boost, True, seen))
 
     for term in _terms(view, question):
         if term.alone:
-            flat("characters", term.text, CHARACTER_BOOST * term.idf)
+            flat("characters", term.text, CHARACTER_BOOST, term.seen)
             continue
         for field, boost in BM25_BOOSTS.items():
-            bm25(field, term.text, boost)
+            plan.append(Clause(field, term.text, boost, False, _seen(view, term.text, (field,))))
         for field, boost in FLAT_BOOSTS.items():
-            flat(field, term.text, boost * term.idf)
+            flat(field, term.text, boost, term.seen)
     for whole in list(dict.fromkeys(identifiers(question)))[:MAX_TERMS]:
-        flat("identifiers", whole, IDENTIFIER_BOOST * _idf(view, whole, ("identifiers",)))
+        flat("identifiers", whole, IDENTIFIER_BOOST, _seen(view, whole, ("identifiers",)))
     for part in _question_parts(question)[:MAX_TERMS]:
-        score = FLAT_BOOSTS["parts"] * _idf(view, part, ("body", "parts"))
-        flat("body", part, score)
-        flat("parts", part, score)
-    return clauses
+        seen = _seen(view, part, ("body", "parts"))
+        flat("body", part, FLAT_BOOSTS["parts"], seen)
+        flat("parts", part, FLAT_BOOSTS["parts"], seen)
+    return plan
 
 
 def _question_parts(question: str) -> list[str]:

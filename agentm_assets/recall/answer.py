@@ -53,6 +53,7 @@ class Hit:
     duplicates: tuple[str, ...]
     stale: bool  # the file changed after it was indexed
     parts: ScoreParts
+    indexed: bool = True  # False: captured a moment ago, and read from the vault itself
 
 
 @dataclass(frozen=True, slots=True)

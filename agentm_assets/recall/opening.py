@@ -3,16 +3,25 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agentm_assets.config.settings import Settings
 from agentm_assets.index.facts_reader import FactsReader
+from agentm_assets.index.facts_writer import FactsWriter
 from agentm_assets.index.lexical import LexicalReader
 from agentm_assets.index.serving import ServingUnreadable
 from agentm_assets.index.vectors import VectorReader
 from agentm_assets.models.manifest import ModelFolderUnusable
 from agentm_assets.recall.arms import QuestionEmbedder
+from agentm_assets.recall.captures import (
+    CaptureCache,
+    Fresh,
+    alone,
+    beside,
+    fresh_remarks,
+    read_fresh,
+)
 from agentm_assets.recall.context import entity_context
 from agentm_assets.recall.errors import IndexMissing
 from agentm_assets.recall.ranking import load_ranking
@@ -57,8 +66,11 @@ class WarmSources:
         self._lexical: LexicalReader | None = None
         self._vectors: VectorReader | None = None
         self._embedder: QuestionEmbedder | None = None
+        self._captures = CaptureCache()
+        self._rows: FactsWriter | None = None  # of the notes that were captured a moment ago
 
     def close(self) -> None:
+        self._drop_captures()
         if self._facts is not None:
             self._facts.reader.close()
             self._facts = None
@@ -69,20 +81,27 @@ class WarmSources:
         What is missing for the dense arm leaves a lexical recall with the reason as a remark.
         Raises IndexMissing when facts or the lexical index cannot be read.
         """
-        location = self._settings.location
+        self._drop_captures()
         try:
-            facts = self._current_facts(location.facts_file)
-            if self._lexical is None:
-                self._lexical = LexicalReader.open(location.lexical_dir)
-            else:
-                self._lexical.refresh()
-            rules, rules_remark = load_ranking(location.root, self._env)
-            dense_remark = self._refresh_dense(facts)
+            sources = self._published()
         except ServingUnreadable as error:
-            raise IndexMissing(
-                f"there is no usable index of the vault {location.root} yet ({error}). "
-                "Run `agentm index`."
-            ) from error
+            return self._captures_alone(error)
+        fresh = self._fresh(sources.facts, self._lexical)
+        if self._lexical is None or not fresh.notes:
+            return replace(sources, remarks=(*sources.remarks, *fresh_remarks(fresh)))
+        found, self._rows = beside(sources, self._lexical, fresh, self._captures)
+        return found
+
+    def _published(self) -> Sources:
+        """What the index holds. Raises ServingUnreadable."""
+        location = self._settings.location
+        facts = self._current_facts(location.facts_file)
+        if self._lexical is None:
+            self._lexical = LexicalReader.open(location.lexical_dir)
+        else:
+            self._lexical.refresh()
+        rules, rules_remark = load_ranking(location.root, self._env)
+        dense_remark = self._refresh_dense(facts)
         usable = self._vectors is not None and self._embedder is not None
         return Sources(
             facts=facts,
@@ -96,13 +115,75 @@ class WarmSources:
             remarks=tuple(remark for remark in (rules_remark, dense_remark) if remark),
         )
 
+    def _fresh(self, facts: FactsReader | None, lexical: LexicalReader | None) -> Fresh:
+        return read_fresh(
+            self._settings.location,
+            self._vault.read_bytes,
+            self._captures,
+            facts,
+            lexical,
+            self._vectors if self._embedder is not None else None,
+        )
+
+    def _captures_alone(self, why: ServingUnreadable) -> Sources:
+        """Where there is no index, the notes that were captured since. Raises IndexMissing when
+        there are none."""
+        location = self._settings.location
+        said = f"there is no usable index of the vault {location.root} yet ({why})"
+        fresh = self._fresh(None, None)
+        if not fresh.notes:
+            raise IndexMissing(f"{said}. Run `agentm index`.") from why
+        rules, rules_remark = load_ranking(location.root, self._env)
+        embedder, dense_remark = self._any_embedder()
+        self._rows, lexical, vectors = alone(fresh, embedder, self._captures)
+        only = f"{said}, so only notes captured lately were searched; run `agentm index`"
+        return Sources(
+            facts=self._rows.reader(),
+            lexical=lexical,
+            vectors=vectors,
+            embedder=embedder,
+            rules=rules,
+            read_note=self._vault.read_bytes,
+            last_recalled={},
+            entity_context=entity_context(self._settings.entities),
+            remarks=tuple(
+                remark
+                for remark in (only, rules_remark, dense_remark, *fresh_remarks(fresh))
+                if remark
+            ),
+            not_indexed=fresh.paths,
+        )
+
+    def _any_embedder(self) -> tuple[QuestionEmbedder | None, str | None]:
+        """The configured model, if this machine has it, where no vectors say which one it is."""
+        models, configured = self._settings.location.models_dir, self._settings.embedder_model
+        try:
+            folders = sorted(each for each in models.iterdir() if _is_model(each.name, configured))
+        except OSError:
+            folders = []
+        if not folders:
+            return None, self._by_words("the model is not on this machine; run `agentm index`")
+        try:
+            self._embedder = self._embedder or self._open_embedder(folders[0])
+        except ModelFolderUnusable as error:
+            return None, self._by_words(str(error))
+        if self._embedder is None:
+            return None, self._by_words("the model is still loading")
+        return self._embedder, None
+
+    def _drop_captures(self) -> None:
+        if self._rows is not None:
+            self._rows.close()
+            self._rows = None
+
     def _current_facts(self, path: Path) -> FactsReader:
         """The reader of the file that is there now: a rebuild may have put another in its place."""
         inode = _inode(path)
         if self._facts is not None and self._facts.inode == inode:
             return self._facts.reader
         fresh = FactsReader.open(path)
-        self.close()
+        if self._facts is not None:
+            self._facts.reader.close()
         self._facts = _Facts(fresh, inode)
         return fresh
 

@@ -152,6 +152,7 @@ def _hit(
         duplicates=tuple(each.duplicates or ()),
         stale=section is not None and section.stale,
         parts=each.ranked.parts,
+        indexed=note.path not in sources.not_indexed,
     )
 
 

@@ -1,6 +1,6 @@
 """Everything a recall reads, opened once and used for many questions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from datetime import date
 
@@ -17,7 +17,8 @@ class Sources:
 
     `last_recalled` gives the day of each note's last genuine recall: fading counts from it, so it
     has no default that would age the whole vault unseen. `remarks` say what is degraded and why;
-    they go into every answer.
+    they go into every answer. `not_indexed` are paths of notes that were captured a moment ago and
+    are searched in memory.
     """
 
     facts: FactsReader
@@ -29,3 +30,4 @@ class Sources:
     last_recalled: Mapping[str, date]
     entity_context: EntityContext
     remarks: tuple[str, ...]
+    not_indexed: Set[str] = frozenset()

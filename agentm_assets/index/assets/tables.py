@@ -5,11 +5,12 @@ vectors are computed and the serving files published.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import dagster as dg
 from dagster import AssetSpec, MaterializeResult, MetadataValue
 
+from agentm_assets.capture.passes import after_facts, after_vectors, before_walk
 from agentm_assets.contract.spaces import SPACES
 from agentm_assets.index import coverage as coverage_of
 from agentm_assets.index.assets.metadata import (
@@ -29,6 +30,7 @@ from agentm_assets.index.embed import embed_pending
 from agentm_assets.index.integrity import broken_rules
 from agentm_assets.index.publish import publish_facts, publish_lexical, publish_vectors
 from agentm_assets.index.reconcile import ReconcileOptions, reconcile
+from agentm_assets.storage.selection import open_backend
 from resources.embedder import EmbedderResource
 from resources.progress import ProgressReporter
 from resources.workspace import WorkspaceResource
@@ -116,6 +118,7 @@ def index_tables(
 ) -> Iterator[MaterializeResult[None] | dg.AssetCheckResult]:
     location = workspace.settings().location
     store = workspace.store()
+    captured = before_walk(location, open_backend(location), datetime.now().astimezone())
     report = reconcile(
         workspace.open_vault(),
         store,
@@ -125,6 +128,8 @@ def index_tables(
         on_progress=progress.for_run(context),
     )
     facts = publish_facts(store, location.facts_file)
+    if not report.deferred:
+        after_facts(location, captured)
     with store.transaction() as connection:
         versions = {name: data_version(connection, source) for name, source in TABLES.items()}
         broken = broken_rules(connection)
@@ -249,14 +254,17 @@ def lexical_index(workspace: WorkspaceResource) -> MaterializeResult[None]:
 def vector_index(
     workspace: WorkspaceResource, embedder: EmbedderResource
 ) -> MaterializeResult[None]:
+    location = workspace.settings().location
     model_id = embedder.model_id()
     if model_id is None:
+        after_vectors(location)
         return MaterializeResult(
             data_version=dg.DataVersion("off"),
             metadata={"did": "nothing: embedding is switched off"},
         )
     store = workspace.store()
-    done = publish_vectors(store, workspace.settings().location.vectors_dir, model_id)
+    done = publish_vectors(store, location.vectors_dir, model_id)
+    after_vectors(location)
     with store.transaction() as connection:
         version = data_version(connection, "published_vectors")
     return MaterializeResult(
