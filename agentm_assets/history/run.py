@@ -213,12 +213,22 @@ class Run:
         )
         try:
             with commit_turn(self._location, self._backend).held():
+                if not self._is_there(path, old):
+                    # Another run wrote the file meanwhile and may have committed it: HEAD must not
+                    # go back. The write that follows fails its comparison.
+                    return repository.head()
                 made = repository.commit({path: old}, text, Author("agentm-capture"))
         except GitError as error:
             raise StorageError(
                 f"{path} could not be committed before the write, so it was not changed: {error}"
             ) from error
         return made or repository.head()
+
+    def _is_there(self, path: str, data: bytes) -> bool:
+        try:
+            return self._backend.read_bytes(Locator(path)) == data
+        except FileNotFoundError:
+            return False
 
     def finish(self) -> None:
         """Log and commit what was written. `begin` calls it."""
