@@ -19,7 +19,7 @@ from agentm_assets.capture.journal import JournalEntry, mark_committed, not_comm
 from agentm_assets.config.vault import VaultLocation
 from agentm_assets.history import revert_log
 from agentm_assets.history.git import Author, GitError, Repository
-from agentm_assets.history.outcome import Committed, GitTrouble, Outcome
+from agentm_assets.history.outcome import Committed, GitTrouble, Outcome, is_worth_a_remark
 from agentm_assets.history.pending import Abandoned, abandoned
 from agentm_assets.history.revert_log import Change
 from agentm_assets.history.run import (
@@ -31,11 +31,14 @@ from agentm_assets.history.run import (
 )
 from agentm_assets.storage.atomic import sweep_temps
 from agentm_assets.storage.locator import Locator, LocatorInvalid
-from agentm_assets.storage.seam import LockTimeout, StorageBackend, StorageError, content_hash
+from agentm_assets.storage.seam import StorageBackend, StorageError, content_hash
 
 SECOND_LOOK_SECONDS = 90.0
 """A sync client may take a file away and bring it back: it must be gone for this long (measured in
 a system before this one: two notes came back after their deletion was committed)."""
+
+_ONE_COMMIT = 5000
+"""Captures in one commit at most: their bytes are held in memory."""
 
 _MANY_GONE = 20
 _GONE_SHARE = 10
@@ -46,15 +49,33 @@ _INDEX = Author("agentm-index")
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What was brought into git. `waiting`: captures that git does not have yet. `held`: files that
-    are gone and whose deletion is not committed, now or because too many vanished at once."""
+    """What was brought into git. `recovered`: writes of runs that had been killed or that git could
+    not serve. `held`: files that are gone and whose deletion is not committed: not yet, or because
+    too many vanished at once."""
 
     captures: int
     recovered: int
     deletions: int
     held: int
-    waiting: int
     outcome: Outcome
+
+    @property
+    def text(self) -> str:
+        """One line for the operator."""
+        if is_worth_a_remark(self.outcome):
+            return self.outcome.text
+        counts = (
+            (self.captures, "captures committed"),
+            (self.recovered, "writes of an interrupted run looked after"),
+            (self.deletions, "deletions committed"),
+            (self.held, "missing files looked for again next time"),
+        )
+        return ", ".join(f"{count:,} {what}" for count, what in counts if count) or "nothing to do"
+
+
+def uncommitted(location: VaultLocation) -> int:
+    """How many captures git has not been told of. Raises OSError."""
+    return len(not_committed(location).entries)
 
 
 def settle(
@@ -65,10 +86,11 @@ def settle(
     run_id: str,
     rules_hash: str | None = None,
 ) -> Settled:
-    """Bring git in line with what agentm wrote since the last time. Never raises for git's sake.
+    """Bring git in line with what agentm wrote since the last time, before a pass rewrites it.
 
-    Remains of killed writers are removed first. Raises StorageError when the vault itself can't be
-    read or written.
+    Remains of killed writers are removed first. Never raises for git's or the vault's sake: the
+    outcome says what could not be done, and the next pass tries again. Raises OSError when the
+    logs of this machine can't be read or written.
     """
     sweep_temps(location.root)
     captures = recovered = deletions = held = 0
@@ -76,27 +98,54 @@ def settle(
     try:
         with commit_turn(location, backend).held():
             for left in abandoned(location):
-                recovered += len(left.changes)
-                outcome = _worse(outcome, _recover(location, backend, left))
-            waiting = not_committed(location)
-            if waiting.entries:
-                outcome = _worse(
-                    outcome,
-                    commit_captures(
-                        location, backend, waiting.entries, run_id=run_id, rules_hash=rules_hash
-                    ),
-                )
-                if isinstance(outcome, Committed):
-                    mark_committed(location, waiting.end)
-                    captures = len(waiting.entries)
+                count, said = _recover(location, backend, left)
+                recovered += count
+                outcome = _worse(outcome, said)
+            captures, said = commit_waiting(location, backend, run_id=run_id, rules_hash=rules_hash)
+            outcome = _worse(outcome, said)
             if isinstance(outcome, Committed):
                 deletions, held, said = confirm_deletions(location, backend, now=now, run_id=run_id)
                 outcome = _worse(outcome, said)
-    except LockTimeout as error:
+    except StorageError as error:
         outcome = GitTrouble(str(error))
-    return Settled(
-        captures, recovered, deletions, held, len(not_committed(location).entries), outcome
-    )
+    return Settled(captures, recovered, deletions, held, outcome)
+
+
+def commit_new(
+    location: VaultLocation,
+    backend: StorageBackend,
+    *,
+    run_id: str,
+    rules_hash: str | None = None,
+) -> Outcome:
+    """What `settle` does for captures alone: for those that came while the pass was at work."""
+    try:
+        with commit_turn(location, backend).held():
+            return commit_waiting(location, backend, run_id=run_id, rules_hash=rules_hash)[1]
+    except StorageError as error:
+        return GitTrouble(str(error))
+
+
+def commit_waiting(
+    location: VaultLocation,
+    backend: StorageBackend,
+    *,
+    run_id: str,
+    rules_hash: str | None = None,
+) -> tuple[int, Outcome]:
+    """Commit what stands in the capture journal and git was not told of; how many entries that
+    were. The caller holds the commit turn."""
+    waiting = not_committed(location)
+    outcome: Outcome = Committed(None)
+    for first in range(0, len(waiting.entries), _ONE_COMMIT):
+        some = waiting.entries[first : first + _ONE_COMMIT]
+        said = commit_captures(location, backend, some, run_id=run_id, rules_hash=rules_hash)
+        outcome = _worse(outcome, said)
+        if not isinstance(outcome, Committed):
+            return 0, outcome
+    if waiting.entries:
+        mark_committed(location, waiting.end)
+    return len(waiting.entries), outcome
 
 
 def commit_captures(
@@ -186,8 +235,10 @@ def confirm_deletions(
     return len(confirmed), len(gone) - len(confirmed), Committed(made)
 
 
-def _recover(location: VaultLocation, backend: StorageBackend, left: Abandoned) -> Outcome:
-    """Log and commit what a run that is over really wrote."""
+def _recover(
+    location: VaultLocation, backend: StorageBackend, left: Abandoned
+) -> tuple[int, Outcome]:
+    """Log and commit what a run that is over really wrote; how many files that are."""
     real: dict[str, Change] = {}
     written: dict[str, bytes] = {}
     for change in left.changes:
@@ -199,7 +250,7 @@ def _recover(location: VaultLocation, backend: StorageBackend, left: Abandoned) 
             real[change.path], written[change.path] = change, data
     if not real:
         left.pending.close()
-        return Committed(None)
+        return 0, Committed(None)
     first = left.changes[0]
     log = revert_log.append(backend, list(real.values()))
     outcome = commit_changes(
@@ -213,7 +264,7 @@ def _recover(location: VaultLocation, backend: StorageBackend, left: Abandoned) 
     )
     if not isinstance(outcome, GitTrouble):
         left.pending.close()
-    return outcome
+    return len(real), outcome
 
 
 def _worse(one: Outcome, other: Outcome) -> Outcome:
