@@ -61,9 +61,11 @@ def command(
         # Half of a cold start: not before question and configuration are known to be sound.
         from agentm_assets.recall.opening import open_sources
         from agentm_assets.recall.pipeline import recall
+        from agentm_assets.recall.used import note_recall
 
         with open_sources(settings, os.environ) as sources:
             answer = recall(question, options, sources)
+    note_recall(settings.location, answer, options.now)
     if as_json:
         print_json(json_of(answer))
     else:

@@ -2,12 +2,16 @@
 
 import dataclasses
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentm_assets.cli.options import JsonOption, ProfileOption, VaultOption
 from agentm_assets.cli.output import failures_reported, print_json, printable
+
+if TYPE_CHECKING:
+    from agentm_assets.capture.state import CaptureState
+    from agentm_assets.config.vault import VaultLocation
 
 
 def command(
@@ -25,8 +29,9 @@ def command(
     with failures_reported():
         location = locate(os.environ, vault=vault, profile=profile)
         state = read_state(location, os.environ)
+        captures = _captures(location)
     if as_json:
-        print_json(dataclasses.asdict(state))
+        print_json(dataclasses.asdict(state) | dataclasses.asdict(captures))
         return
     for key, value in (
         ("vault", state.vault),
@@ -37,6 +42,7 @@ def command(
         ("rules", state.rules),
         ("waiting", _waiting(state.changed, state.deleted)),
         ("stale", f"{state.stale_notes:,} notes judged under other rules"),
+        ("captures", _captured(captures)),
         ("findings", f"{len(state.findings):,}"),
     ):
         typer.echo(f"{key:<9} {printable(str(value))}")
@@ -44,6 +50,27 @@ def command(
         for found in state.findings:
             place = f"{found.path}:{found.line}" if found.line else found.path
             typer.echo(printable(f"  {place}  [{found.code}] {found.message} -> {found.cure}"))
+
+
+def _captures(location: "VaultLocation") -> "CaptureState":
+    from agentm_assets.capture.state import capture_state
+    from agentm_assets.index.serving import ServingUnreadable
+
+    try:
+        return capture_state(location)
+    except OSError as error:
+        raise ServingUnreadable(
+            f"the logs in {location.log_dir} can't be read ({error.strerror}). Mend their "
+            "permissions."
+        ) from error
+
+
+def _captured(captures: "CaptureState") -> str:
+    parts = [f"{captures.captures_waiting:,} wait for the next pass"]
+    if captures.reinforcements_waiting:
+        parts.append(f"{captures.reinforcements_waiting:,} repeats wait to be counted")
+    refused = ", ".join(f"{code} {count:,}" for code, count in captures.refusals.items())
+    return "; ".join([*parts, f"refused: {refused}"] if refused else parts)
 
 
 def _waiting(changed: int, deleted: int) -> str:

@@ -6,7 +6,7 @@ lock.
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,6 +29,7 @@ from agentm_assets.recall.pipeline import recall
 from agentm_assets.recall.question import RecallOptions
 from agentm_assets.recall.ranking import load_ranking
 from agentm_assets.recall.sources import Sources
+from agentm_assets.recall.used import note_recall
 from agentm_assets.storage.seam import StorageError, StoreUnreachable
 from agentm_assets.storage.selection import open_backend, open_vault
 
@@ -123,7 +124,9 @@ class Memory:
 
     def _recall(self, question: str, options: RecallOptions) -> Answer:
         try:
-            return recall(question, options, self._sources())
+            answer = recall(question, options, self._sources())
+            note_recall(self.location(), answer, options.now)
+            return answer
         except ServingUnreadable:
             self._close_sources()  # the next question opens what is there then
             raise
@@ -132,12 +135,13 @@ class Memory:
         settings = self._settings()
         facts: FactsReader | None = None
         trouble: str | None = None
+        not_indexed: Set[str] = frozenset()
         try:
             sources = self._sources()
-            facts, rules = sources.facts, sources.rules
+            facts, rules, not_indexed = sources.facts, sources.rules, sources.not_indexed
         except IndexMissing as error:
             trouble = str(error)
-            rules, _remark = load_ranking(settings.location.root, self._env)
+            rules, _remark = load_ranking(open_vault(settings.location), self._env)
         library = Library(
             location=settings.location,
             read_note=open_vault(settings.location).read_bytes,
@@ -145,6 +149,7 @@ class Memory:
             entity_context=entity_context(settings.entities),
             facts=facts,
             trouble=trouble,
+            not_indexed=not_indexed,
         )
         try:
             return reading(library)
@@ -161,7 +166,7 @@ class Memory:
         from agentm_assets.forgetting.forget import forget
 
         location = self.location()
-        rules, _remark = load_ranking(location.root, self._env)
+        rules, _remark = load_ranking(open_vault(location), self._env)
         path = note_path(path, rules.excludes)
         done = forget(location, open_backend(location), path, reason, datetime.now(UTC))
         history = None if done.outcome is None else done.outcome.text

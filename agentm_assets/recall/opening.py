@@ -26,6 +26,7 @@ from agentm_assets.recall.context import entity_context
 from agentm_assets.recall.errors import IndexMissing
 from agentm_assets.recall.ranking import load_ranking
 from agentm_assets.recall.sources import Sources
+from agentm_assets.recall.used import LastRecalled
 from agentm_assets.storage.selection import open_vault
 
 MISSING_SHARE = 0.05
@@ -67,6 +68,7 @@ class WarmSources:
         self._vectors: VectorReader | None = None
         self._embedder: QuestionEmbedder | None = None
         self._captures = CaptureCache()
+        self._recalled = LastRecalled(settings.location)
         self._rows: FactsWriter | None = None  # of the notes that were captured a moment ago
 
     def close(self) -> None:
@@ -100,7 +102,7 @@ class WarmSources:
             self._lexical = LexicalReader.open(location.lexical_dir)
         else:
             self._lexical.refresh()
-        rules, rules_remark = load_ranking(location.root, self._env)
+        rules, rules_remark = load_ranking(self._vault, self._env)
         dense_remark = self._refresh_dense(facts)
         usable = self._vectors is not None and self._embedder is not None
         return Sources(
@@ -110,7 +112,7 @@ class WarmSources:
             embedder=self._embedder if usable else None,
             rules=rules,
             read_note=self._vault.read_bytes,
-            last_recalled={},
+            last_recalled=self._recalled.current() if rules.decay.enabled else {},
             entity_context=entity_context(self._settings.entities),
             remarks=tuple(remark for remark in (rules_remark, dense_remark) if remark),
         )
@@ -133,7 +135,7 @@ class WarmSources:
         fresh = self._fresh(None, None)
         if not fresh.notes:
             raise IndexMissing(f"{said}. Run `agentm index`.") from why
-        rules, rules_remark = load_ranking(location.root, self._env)
+        rules, rules_remark = load_ranking(self._vault, self._env)
         embedder, dense_remark = self._any_embedder()
         self._rows, lexical, vectors = alone(fresh, embedder, self._captures)
         only = f"{said}, so only notes captured lately were searched; run `agentm index`"
@@ -144,7 +146,7 @@ class WarmSources:
             embedder=embedder,
             rules=rules,
             read_note=self._vault.read_bytes,
-            last_recalled={},
+            last_recalled=self._recalled.current() if rules.decay.enabled else {},
             entity_context=entity_context(self._settings.entities),
             remarks=tuple(
                 remark
