@@ -7,6 +7,7 @@ from agentm_assets.capture.moment import iso
 from agentm_assets.contract import properties
 from agentm_assets.contract.edit import set_key
 from agentm_assets.contract.frontmatter import Frontmatter, read_frontmatter
+from agentm_assets.contract.lines import split_lines
 from agentm_assets.extract.aliases import MAX_ALIASES, code_spans_of, fold
 from agentm_assets.extract.entities import extract_entities
 from agentm_assets.extract.entity_context import EntityContext
@@ -54,7 +55,8 @@ def merged_trace(data: bytes, session: Session, touched: Sequence[str], now: dat
     entities = _added(have, (key for key in (*session.entities, *found) if key not in mentioned))
     listed = _items(frontmatter, TOUCHED)
     # In code marks in the body, plain in a property.
-    added = _added(listed, (each.strip("`") for each in touched if f"- {each}\n" not in body))
+    lines = {line.rstrip("\r\n") for line in split_lines(body)}
+    added = _added(listed, (each.strip("`") for each in touched if f"- {each}" not in lines))
     edited = data
     for key, old, new in (
         (ALIASES, properties.aliases(frontmatter), _aliases(frontmatter, session, told)),
