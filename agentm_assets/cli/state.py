@@ -95,13 +95,16 @@ def write(
     as_json: JsonOption = False,
 ) -> None:
     """Put a state file, whole or not at all."""
-    from agentm_assets.routing.state import MAX_STATE_BYTES, write_state_file
-    from agentm_assets.storage.seam import ABSENT
+    from agentm_assets.routing.state import MAX_STATE_BYTES, StateRefused, write_state_file
+    from agentm_assets.storage.seam import ABSENT, ConcurrentModificationError
 
     with _state(root, vault, profile) as folder:
         data = _given(source, MAX_STATE_BYTES + 1)
         wanted = ABSENT if expect == "absent" else expect
-        written = write_state_file(folder, name, data, wanted)
+        try:
+            written = write_state_file(folder, name, data, wanted)
+        except ConcurrentModificationError as error:
+            raise StateRefused(str(error)) from error  # what the caller expected is its input
     if as_json:
         print_json({"path": f"{folder.shown}/{name}", "hash": written})
     else:
@@ -121,15 +124,10 @@ def _given(source: Path | None, limit: int) -> bytes:
 @contextmanager
 def _state(root: Path | None, vault: str | None, profile: str | None) -> "Iterator[StateFolder]":
     from agentm_assets.routing.state import StateRefused, checkout_of, harness_state_dir
-    from agentm_assets.storage.seam import ConcurrentModificationError, StorageError
+    from agentm_assets.storage.seam import StorageError
     from agentm_assets.storage.selection import select_backend
 
-    refusals = {
-        StateRefused: BAD_INPUT,
-        ConcurrentModificationError: BAD_INPUT,
-        StorageError: RED_STATE,
-    }
-    with failures_reported(refusals):
+    with failures_reported({StateRefused: BAD_INPUT, StorageError: RED_STATE}):
         if root is not None and not root.is_dir():
             raise StateRefused(f"{root} is no folder. Name the root of a checkout")
         checkout = root if root is not None else checkout_of(Path.cwd())
