@@ -29,7 +29,7 @@ def steps_of(workspace: Workspace, embedder: SeededEmbedder | None) -> Steps:
     lock = location.index_dir / "tables.lock"
 
     def tables() -> ReconcileReport:
-        rules = load_rules(location.root, workspace.env)
+        rules = load_rules(vault, workspace.env)
         return reconcile(vault, store, rules, ReconcileOptions(), lock_file=lock)
 
     steps: Steps = {

@@ -36,7 +36,7 @@ class WorkspaceResource(dg.ConfigurableResource[None]):
 
     def rules(self) -> LoadedRules:
         """The filing rules. Raises RulesError."""
-        return load_rules(self.settings().vault_root, os.environ)
+        return load_rules(self.open_vault(), os.environ)
 
     def rules_or_none(self) -> LoadedRules | None:
         """None while the rules file is broken: filing stops then, indexing goes on."""

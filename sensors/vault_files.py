@@ -26,9 +26,9 @@ from agentm_assets.index.pending import (
     space_versions,
 )
 from agentm_assets.index.serving import ServingUnreadable
-from agentm_assets.storage.seam import StorageBackend
+from agentm_assets.storage.seam import StorageBackend, StorageError
 from agentm_assets.storage.selection import open_vault
-from agentm_assets.storage.vault import NoteUnreadable, Scan, VaultError, content_hash
+from agentm_assets.storage.vault import NoteUnreadable, Scan, content_hash
 from resources.workspace import WorkspaceResource
 
 HOLD_SECONDS = 20.0
@@ -120,7 +120,7 @@ def evaluate(
                 scan, manifest, pending = tick.look()
         if pending.count:
             scan, manifest, pending = _settle(tick, happened, clock, (scan, manifest, pending))
-    except (ConfigError, VaultError) as error:
+    except (ConfigError, StorageError) as error:
         return dg.SkipReason(str(error))
     versions = space_versions(scan, manifest or {}, tick.hash_of)
     observed = [

@@ -38,7 +38,8 @@ def show(
         note_to_operator(f"{name} is set but agentm does not read it; did you mean {meant}?")
     location = settings.location
     values = {
-        "vault": str(location.root),
+        "vault": location.store,
+        "backend": location.backend,
         "vault_source": location.source,
         "profile": location.profile,
         "config_file": str(location.config_file),
@@ -79,8 +80,11 @@ def set_key(
     from agentm_assets.config.settings import read_file
     from agentm_assets.config.vault import DEFAULT_PROFILE
     from agentm_assets.config.writer import write_profile
+    from agentm_assets.storage.selection import backend_class
 
     with failures_reported():
+        if key == "storage.backend":
+            backend_class(value)
         file = config_file(os.environ)
         current = os.environ.get("AGENTM_PROFILE") or read_file(file).profile
         name = profile or current or DEFAULT_PROFILE

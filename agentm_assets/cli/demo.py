@@ -2,11 +2,10 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +17,9 @@ from agentm_assets.cli.output import (
     printable,
 )
 
+if TYPE_CHECKING:
+    from agentm_assets.storage.seam import StorageBackend
+
 
 def command(
     path: Annotated[
@@ -25,18 +27,21 @@ def command(
     ] = None,
 ) -> None:
     """Make the sample vault, index it, and answer questions asked in other words."""
-    from agentm_assets.config.directories import data_dir
+    from agentm_assets.config.directories import cache_dir, data_dir
     from agentm_assets.contract.rules import default_rules_text
     from agentm_assets.demo import demo_questions, sample_vault
     from agentm_assets.storage.initialise import InitError, commit_all, initialise
+    from agentm_assets.storage.seam import StorageError
+    from agentm_assets.storage.vault_backend import VaultBackend
 
     root = (path or data_dir(os.environ) / "demo-vault").absolute()
     with failures_reported({InitError: BAD_INPUT}):
         if not root.exists():
-            initialise(root, default_rules_text())
+            locks_dir = cache_dir(os.environ) / "locks"
+            initialise(root, default_rules_text(), locks_dir)
             try:
-                shutil.copytree(sample_vault(), root, dirs_exist_ok=True)
-            except OSError as error:
+                _add_sample(VaultBackend(root, locks_dir), sample_vault())
+            except (OSError, StorageError) as error:
                 raise InitError(
                     f"the sample can't be copied to {root} ({error}). Free some space, remove "
                     "that folder and try again."
@@ -76,6 +81,24 @@ def command(
     )
     if right < len(questions) / 2:
         raise typer.Exit(RED_STATE)
+
+
+def _add_sample(store: "StorageBackend", sample: Path) -> None:
+    from agentm_assets.storage.locator import Locator
+    from agentm_assets.storage.personal import is_personal
+    from agentm_assets.storage.seam import ABSENT, PersonalAuthorization
+
+    asked_for = PersonalAuthorization("flag")  # the operator's whole command is to fill this vault
+    for file in sorted(sample.rglob("*")):
+        if not file.is_file():
+            continue
+        place, data = Locator(file.relative_to(sample).as_posix()), file.read_bytes()
+        if place.key == "ideas.md":
+            store.write_bytes(place, data)  # in place of the empty one of every new vault
+        elif is_personal(place):
+            store.personal_write(place, data, asked_for, expect=ABSENT)
+        else:
+            store.write_bytes(place, data, expect=ABSENT)
 
 
 def _agentm(*arguments: str, capture: bool = False) -> subprocess.CompletedProcess[str]:

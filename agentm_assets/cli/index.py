@@ -35,7 +35,7 @@ def command(
     profile: ProfileOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring the index in line with the vault. Nothing in the vault is written."""
+    """Bring the index in line with the vault, and commit what was captured since."""
     import os
 
     with failures_reported():
@@ -53,7 +53,9 @@ def command(
     from resources.progress import ProgressReporter
     from resources.workspace import WorkspaceResource
 
-    workspace = WorkspaceResource(vault=str(location.root))
+    workspace = WorkspaceResource(
+        vault=location.environment().get("AGENTM_VAULT"), profile=location.profile
+    )
     with (
         failures_reported({StateUnusable: RED_STATE}),
         dagster_failures_named(location),
@@ -86,6 +88,8 @@ def command(
     numbers = run.numbers
     if numbers["rebuilt"] != "no":
         note_to_operator(str(numbers["rebuilt"]))
+    if numbers["git_remark"] != "none":
+        note_to_operator(str(numbers["git_remark"]))
     if as_json:
         print_json(
             {
@@ -102,6 +106,7 @@ def command(
                 "embedded": numbers.get("embeddings_embedded", 0),
                 "vectors_waiting": numbers.get("embeddings_waiting", counts.chunks),
                 "findings": [dataclasses.asdict(finding) for finding in findings],
+                "git": numbers["git"],
                 "seconds": numbers["seconds"],
                 "run_id": run.run_id,
             }

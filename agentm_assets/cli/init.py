@@ -25,7 +25,7 @@ def command(
     """Make a vault at PATH, or adopt the folder there without changing a byte of it."""
     from agentm_assets.cli.state_folder import StateUnusable, disk_failures_named
     from agentm_assets.config.dagster_home import ensure_dagster_home
-    from agentm_assets.config.directories import config_file
+    from agentm_assets.config.directories import cache_dir, config_file
     from agentm_assets.config.settings import read_file
     from agentm_assets.config.vault import DEFAULT_PROFILE, locate
     from agentm_assets.config.writer import write_profile
@@ -36,7 +36,7 @@ def command(
     with failures_reported({InitError: BAD_INPUT, StateUnusable: RED_STATE}):
         root = _root(os.environ, path)
         read_file(config_file(os.environ))  # refused before anything is made
-        done = initialise(root, default_rules_text())
+        done = initialise(root, default_rules_text(), cache_dir(os.environ) / "locks")
         location = locate(os.environ, vault=str(root))
         values = {"storage.backend": "vault", "storage.root": str(location.root)}
         write_profile(config_file(os.environ), name, values, make_current=True)

@@ -9,7 +9,7 @@ import typer
 from agentm_assets.cli.plain import print_json, printable
 from agentm_assets.config.errors import ConfigError
 from agentm_assets.index.serving import ServingUnreadable
-from agentm_assets.storage.vault import VaultError
+from agentm_assets.storage.seam import StorageError
 
 __all__ = [
     "BAD_INPUT",
@@ -27,7 +27,7 @@ RED_STATE = 3
 """The input is fine, but something that agentm needs is broken or not there yet."""
 
 _EXIT_CODES: Mapping[type[Exception], int] = MappingProxyType(
-    {ConfigError: BAD_INPUT, VaultError: RED_STATE, ServingUnreadable: RED_STATE}
+    {ConfigError: BAD_INPUT, StorageError: RED_STATE, ServingUnreadable: RED_STATE}
 )
 
 

@@ -99,7 +99,8 @@ def _loaded_or_exit(vault: str | None, profile: str | None) -> "LoadedRules":
 def _load(vault: str | None, profile: str | None) -> "LoadedRules":
     from agentm_assets.config.vault import locate
     from agentm_assets.contract.rules import load_rules
+    from agentm_assets.storage.selection import open_vault
 
     with failures_reported():
-        location = locate(os.environ, vault=vault, profile=profile)
-    return load_rules(location.root, os.environ)
+        opened = open_vault(locate(os.environ, vault=vault, profile=profile))
+    return load_rules(opened, os.environ)

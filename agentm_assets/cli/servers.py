@@ -169,7 +169,7 @@ def _start(
     log = location.log_dir / f"{program}.log"
     environment = os.environ | {
         "DAGSTER_HOME": str(location.dagster_home),
-        "AGENTM_VAULT": str(location.root),
+        **location.environment(),
         "PYTHONUNBUFFERED": "1",
     }
     with log.open("ab") as output:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from pydantic import ValidationError
 
@@ -54,12 +54,65 @@ class LoadedRules:
     ranking_hash: str
 
 
-def load_rules(vault_root: Path | None, env: Mapping[str, str]) -> LoadedRules:
+class RulesFile(Protocol):
+    """A rules file of the vault. `data` None: it can't be read, `problem` says why."""
+
+    @property
+    def place(self) -> str: ...
+    @property
+    def data(self) -> bytes | None: ...
+    @property
+    def problem(self) -> str: ...
+
+
+class RulesVault(Protocol):
+    """The vault, as far as its rules are concerned."""
+
+    def rules_file(self, name: str, *, limit: int) -> RulesFile | None:
+        """The file of that name among the standards; None where there is surely nothing."""
+
+
+def load_rules(vault: RulesVault | None, env: Mapping[str, str]) -> LoadedRules:
     """The rules in force: `$AGENTM_STORAGE_RULES`, else the vault's, else the shipped default.
 
     A file that exists and can't be read or is invalid is never passed over. Raises RulesError.
     """
-    path, source = locate_rules(vault_root, env)
+    path = named_rules(env)
+    if path is not None:
+        return _load_file(path, "environment")
+    found = None if vault is None else vault.rules_file(RULES_NAME, limit=MAX_BYTES)
+    if found is None:
+        return _load_file(default_rules_path(), "default")
+    if found.data is None:
+        raise _unusable(Path(found.place), "unreadable", found.problem, "the default is not used")
+    return parse_rules(found.data, Path(found.place), "vault")
+
+
+def named_rules(env: Mapping[str, str]) -> Path | None:
+    """The rules file that the environment names. Raises RulesError for an empty variable and for a
+    relative path."""
+    named = env.get(ENVIRONMENT)
+    if named is None:
+        return None
+    if not named.strip():
+        raise _unusable(
+            Path(ENVIRONMENT),
+            "empty-variable",
+            "the variable is set and empty",
+            "give it the path of a rules file, or unset it",
+        )
+    path = Path(named)
+    if not path.is_absolute():
+        raise _unusable(
+            path,
+            "relative-path",
+            "the path is relative, so each program would look elsewhere",
+            f"give {ENVIRONMENT} an absolute path",
+        )
+    return path
+
+
+def _load_file(path: Path, source: Source) -> LoadedRules:
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -70,35 +123,6 @@ def load_rules(vault_root: Path | None, env: Mapping[str, str]) -> LoadedRules:
     if len(data) > MAX_BYTES:
         raise _unusable(path, "too-large", "it is over 1 MiB", "keep rules, move the rest out")
     return parse_rules(data, path, source)
-
-
-def locate_rules(vault_root: Path | None, env: Mapping[str, str]) -> tuple[Path, Source]:
-    """Which file holds the rules. Raises RulesError for an empty variable or a relative path in
-    it, and for a vault that can't be listed."""
-    named = env.get(ENVIRONMENT)
-    if named is not None:
-        if not named.strip():
-            raise _unusable(
-                Path(ENVIRONMENT),
-                "empty-variable",
-                "the variable is set and empty",
-                "give it the path of a rules file, or unset it",
-            )
-        path = Path(named)
-        if not path.is_absolute():
-            raise _unusable(
-                path,
-                "relative-path",
-                "the path is relative, so each program would look elsewhere",
-                f"give {ENVIRONMENT} an absolute path",
-            )
-        return path, "environment"
-    if vault_root is not None:
-        for folder in _standards_folders(vault_root):
-            path = folder / RULES_NAME
-            if _may_exist(path):
-                return path, "vault"
-    return default_rules_path(), "default"
 
 
 def parse_rules(data: bytes, path: Path, source: Source) -> LoadedRules:
@@ -146,29 +170,6 @@ def default_rules_path() -> Path:
 def default_rules_text() -> bytes:
     """The bytes of the shipped rules: what a new vault is seeded with."""
     return default_rules_path().read_bytes()
-
-
-def _may_exist(path: Path) -> bool:
-    """False only where there is surely nothing. A link that leads nowhere and a folder that can't
-    be looked into hold a file of the operator's; then the default must not stand in for it."""
-    try:
-        path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def _standards_folders(root: Path) -> list[Path]:
-    """The vault's `standards` folders by their names on disk, the exact spelling first."""
-    try:
-        folders = [path for path in root.iterdir() if path.name.casefold() == "standards"]
-    except OSError as error:
-        raise _unusable(
-            root, "vault", f"the vault can't be listed ({error.strerror})", "mount it, or mend it"
-        ) from error
-    return sorted(folders, key=lambda path: (path.name != "standards", path.name))
 
 
 def _shape_violations(error: ValidationError, tree: Tree) -> list[Violation]:

@@ -20,7 +20,9 @@ from agentm_assets.index.vectors import VectorReader
 from agentm_assets.models.export import models_folder, source_model_id
 from agentm_assets.models.manifest import ModelFolderUnusable, load_manifest
 from agentm_assets.models.weights import ModelUnavailable, WeightsRefused, locate
-from agentm_assets.storage.vault import Vault, VaultError
+from agentm_assets.storage.seam import Capabilities, StorageError
+from agentm_assets.storage.selection import open_vault, storage_preview
+from agentm_assets.storage.vault import Vault
 
 LOW_DISK_BYTES = 512 * 1024 * 1024
 
@@ -38,19 +40,31 @@ class Diagnosis:
 
 
 def diagnose(
-    env: Mapping[str, str], *, vault: str | None = None, profile: str | None = None
+    env: Mapping[str, str],
+    *,
+    vault: str | None = None,
+    profile: str | None = None,
+    required: Capabilities | None = None,
 ) -> tuple[Diagnosis, ...]:
-    """Look at everything. Without a usable configuration only that is reported."""
+    """Look at everything. Without a usable configuration or store only that is reported.
+    `required`: what the store has to promise."""
     try:
         settings = Settings.load(env, vault=vault, profile=profile)
     except ConfigError as error:
         return (Diagnosis("config", "fail", str(error)),)
     location = settings.location
+    preview = storage_preview(
+        env, vault=vault, profile=profile, required=required or Capabilities()
+    )
+    if not preview.ok:
+        return (_config(location), Diagnosis("storage", "fail", preview.message))
+    notes = open_vault(location)
     looks: tuple[Callable[[], Diagnosis], ...] = (
-        lambda: Diagnosis("config", "ok", f"vault {location.root} (from {location.source})"),
-        lambda: _vault(location.root),
+        lambda: _config(location),
+        lambda: Diagnosis("storage", "ok", preview.message),
+        lambda: _vault(notes),
         lambda: _git(location),
-        lambda: _rules(location.root, env),
+        lambda: _rules(notes, env),
         lambda: _disk(location.state_dir),
         lambda: _model(settings),
         lambda: _facts(location.facts_file),
@@ -61,10 +75,21 @@ def diagnose(
     return tuple(look() for look in looks)
 
 
-def _vault(root: Path) -> Diagnosis:
+def _config(location: VaultLocation) -> Diagnosis:
+    if location.is_default:
+        return Diagnosis(
+            "config",
+            "warn",
+            f"no vault is configured, so notes stay on this device, in {location.store}",
+            "agentm init PATH makes or adopts a vault",
+        )
+    return Diagnosis("config", "ok", f"vault {location.store} (from {location.source})")
+
+
+def _vault(vault: Vault) -> Diagnosis:
     try:
-        scan = Vault(root).scan()
-    except VaultError as error:
+        scan = vault.scan()
+    except StorageError as error:
         return Diagnosis("vault", "fail", str(error))
     message = f"{len(scan.notes):,} notes, {len(scan.attachments):,} other files"
     if scan.hidden:
@@ -80,6 +105,13 @@ def _vault(root: Path) -> Diagnosis:
 
 
 def _git(location: VaultLocation) -> Diagnosis:
+    if not location.in_folder:
+        return Diagnosis(
+            "git",
+            "warn",
+            "the store is no folder of this machine, so there is no history to undo by",
+            "keep the vault in a folder with git where passes are to rewrite notes",
+        )
     repository = open_repository(location)
     if isinstance(repository, NoRepository):
         return Diagnosis("git", "warn", repository.message, repository.cure)
@@ -92,9 +124,9 @@ def _git(location: VaultLocation) -> Diagnosis:
     return Diagnosis("git", "ok", "the vault is a git repository")
 
 
-def _rules(root: Path, env: Mapping[str, str]) -> Diagnosis:
+def _rules(vault: Vault, env: Mapping[str, str]) -> Diagnosis:
     try:
-        rules = load_rules(root, env)
+        rules = load_rules(vault, env)
     except RulesError as error:
         return Diagnosis(
             "rules",

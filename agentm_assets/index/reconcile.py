@@ -115,8 +115,8 @@ def reconcile(
     """Bring the tables in line with the vault; a second pass at once waits for the first.
 
     `rules` None: the rules file is broken; indexing goes on and contract findings wait.
-    Raises VaultError when the vault can't be listed, IndexBusy, and duckdb.Error for a full disk
-    and the like.
+    Raises StoreUnreachable when the vault can't be listed, IndexBusy, and duckdb.Error for a full
+    disk and the like.
     """
     lock_file.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(lock_file):

@@ -33,19 +33,18 @@ class IndexState:
 
 
 def read_state(location: VaultLocation, env: Mapping[str, str]) -> IndexState:
-    """Read it. Raises ServingUnreadable when nothing is indexed yet, VaultError."""
+    """Read it. Raises ServingUnreadable when nothing is indexed yet, ConfigError, StorageError."""
+    vault = open_vault(location)
     try:
-        loaded = load_rules(location.root, env)
+        loaded = load_rules(vault, env)
         rules, rules_hash = loaded.rules_hash, loaded.rules_hash
     except RulesError as error:
         rules, rules_hash = f"broken, filing halts: {error}", None
     with _published(location) as facts:
         counts = facts.counts
-        pending = pending_changes(
-            open_vault(location).scan(), facts.manifest(), facts.attachments()
-        )
+        pending = pending_changes(vault.scan(), facts.manifest(), facts.attachments())
         return IndexState(
-            vault=str(location.root),
+            vault=location.store,
             notes=counts.notes,
             chunks=counts.chunks,
             vectors=_vectors(location),
@@ -66,7 +65,7 @@ def _published(location: VaultLocation) -> FactsReader:
         return FactsReader.open(location.facts_file)
     except ServingUnreadable as error:
         raise ServingUnreadable(
-            f"there is no usable index of the vault {location.root} yet ({error}). "
+            f"there is no usable index of the vault {location.store} yet ({error}). "
             "Run `agentm index`."
         ) from error
 

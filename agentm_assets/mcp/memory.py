@@ -75,7 +75,7 @@ class Memory:
         self._forgetting = ThreadPoolExecutor(1, "agentm-forget")
 
     def location(self) -> VaultLocation:
-        """Where the vault and its derived files are. Raises ConfigError, VaultError."""
+        """Where the vault and its derived files are. Raises ConfigError."""
         return self._settings().location
 
     def warm_up(self) -> None:

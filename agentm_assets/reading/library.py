@@ -1,6 +1,6 @@
 """What reading needs, opened once for many questions."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +20,8 @@ from agentm_assets.storage.selection import open_vault
 @dataclass(frozen=True, slots=True)
 class Library:
     """`facts` None: there is no usable index, and `trouble` says why. `rules` are those in force,
-    the shipped ones when they are broken."""
+    the shipped ones when they are broken. `not_indexed`: notes that `facts` knows although the
+    index does not yet, since they were captured a moment ago."""
 
     location: VaultLocation
     read_note: ReadNote
@@ -28,10 +29,11 @@ class Library:
     entity_context: EntityContext
     facts: FactsReader | None
     trouble: str | None
+    not_indexed: Set[str] = frozenset()
 
     def indexed_hash(self, path: str) -> str | None:
         """The content hash under which the index holds a note; None when it does not."""
-        if self.facts is None:
+        if self.facts is None or path in self.not_indexed:
             return None
         note = self.facts.note(path)
         return None if note is None else note.content_hash
@@ -44,11 +46,12 @@ class Library:
 @contextmanager
 def open_library(settings: Settings, env: Mapping[str, str]) -> Iterator[Library]:
     """A library for a process that asks once. A missing index is no error here."""
-    rules, _remark = load_ranking(settings.location.root, env)
+    vault = open_vault(settings.location)
+    rules, _remark = load_ranking(vault, env)
     make = partial(
         Library,
         location=settings.location,
-        read_note=open_vault(settings.location).read_bytes,
+        read_note=vault.read_bytes,
         rules=rules,
         entity_context=entity_context(settings.entities),
     )

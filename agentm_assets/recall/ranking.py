@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from agentm_assets.contract.rules import RulesVault
     from agentm_assets.contract.rules_model import StorageRules
 
 
@@ -32,7 +32,7 @@ class RankingRules:
     decay: DecayBands = DecayBands()
 
 
-def load_ranking(vault_root: Path, env: Mapping[str, str]) -> tuple[RankingRules, str | None]:
+def load_ranking(vault: "RulesVault", env: Mapping[str, str]) -> tuple[RankingRules, str | None]:
     """The ranking part of the rules in force, and a remark when they are broken.
 
     Recall goes on under broken rules, with the shipped default: a parse error must not cost the
@@ -42,7 +42,7 @@ def load_ranking(vault_root: Path, env: Mapping[str, str]) -> tuple[RankingRules
     from agentm_assets.contract.rules import RulesError, default_rules_path, load_rules, parse_rules
 
     try:
-        return _ranking(load_rules(vault_root, env).rules), None
+        return _ranking(load_rules(vault, env).rules), None
     except RulesError as error:
         first = error.violations[0]
         path = default_rules_path()

@@ -15,13 +15,14 @@ from typing import Any
 
 from agentm_assets.config.vault import VaultLocation
 from agentm_assets.recall.ranking import DecayBands, RankingRules, load_ranking
+from agentm_assets.storage.selection import open_vault
+from agentm_assets.storage.vault import Vault
 
 SNAPSHOT = "ranking-snapshot.json"
 VERSION = 1
 
 _ENVIRONMENT = "AGENTM_STORAGE_RULES"
 _RULES_NAME = "storage-rules.md"
-_FOLDER = "standards"
 _MOST_BYTES = 1024 * 1024
 
 
@@ -30,45 +31,40 @@ def ranking_in_haste(
 ) -> tuple[RankingRules, str | None]:
     """As `load_ranking`, from the snapshot when that is of the rules in force."""
     file = location.state_dir / SNAPSHOT
-    key = _key(location.root, env)
+    vault = open_vault(location)
+    key = _key(vault, env)
     kept = None if key is None else _read(file, key)
     if kept is not None:
         return kept, None
-    rules, remark = load_ranking(location.root, env)
+    rules, remark = load_ranking(vault, env)
     if key is not None and remark is None:
         _write(file, key, rules)
     return rules, remark
 
 
-def _key(root: Path, env: Mapping[str, str]) -> str | None:
+def _key(vault: Vault, env: Mapping[str, str]) -> str | None:
     """A hash of the bytes that decide; None when they can't be told without the full reading."""
     named = env.get(_ENVIRONMENT)
     if named is not None:
-        return _hashed([Path(named)]) if Path(named).is_absolute() else None
+        return _named_key(Path(named)) if Path(named).is_absolute() else None
+    found = vault.rules_file(_RULES_NAME, limit=_MOST_BYTES)
+    if found is None:
+        return _digest("", b"")
+    return None if found.data is None else _digest(found.place, found.data)
+
+
+def _named_key(path: Path) -> str | None:
     try:
-        folders = sorted(
-            entry.name for entry in os.scandir(root) if entry.name.casefold() == _FOLDER
-        )
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
     except OSError:
         return None
-    return _hashed([root / name / _RULES_NAME for name in folders])
+    return None if len(data) > _MOST_BYTES else _digest(str(path), data)
 
 
-def _hashed(files: list[Path]) -> str | None:
-    digest = sha256(str(VERSION).encode())
-    for path in files:
-        digest.update(b"\0" + os.fsencode(path) + b"\0")
-        try:
-            with path.open("rb") as file:
-                data = file.read(_MOST_BYTES + 1)
-        except FileNotFoundError:
-            continue
-        except OSError:
-            return None
-        if len(data) > _MOST_BYTES:
-            return None
-        digest.update(sha256(data).digest())
-    return digest.hexdigest()
+def _digest(place: str, data: bytes) -> str:
+    head = f"{VERSION}\0{place}\0".encode("utf-8", "surrogateescape")
+    return sha256(head + data).hexdigest()
 
 
 def _read(file: Path, key: str) -> RankingRules | None:

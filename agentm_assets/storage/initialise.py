@@ -1,6 +1,5 @@
 """Making a new vault, or adopting a folder that is there without changing a byte of it."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +10,10 @@ from agentm_assets.history.git import (
     is_installed,
     repository_trouble,
 )
+from agentm_assets.storage.locator import Locator
+from agentm_assets.storage.personal import PERSONAL
+from agentm_assets.storage.seam import ABSENT, StorageError
+from agentm_assets.storage.vault_backend import VaultBackend
 
 FOLDERS = (
     "Agent/_dream",
@@ -25,11 +28,10 @@ FOLDERS = (
     "Agent/memory/procedural",
     "Agent/memory/semantic",
     "calendar",
-    "personal",
     "projects",
     "standards",
 )
-"""The tree of a new vault (design: filing)."""
+"""The tree of a new vault, beside the operator's own space (design: filing)."""
 
 RULES_PATH = "standards/storage-rules.md"
 
@@ -50,7 +52,7 @@ class Initialised:
     git: str
 
 
-def initialise(root: Path, rules_text: bytes) -> Initialised:
+def initialise(root: Path, rules_text: bytes, locks_dir: Path) -> Initialised:
     """Make a vault at `root` if it is absent or empty, else adopt it as it is.
 
     An adopted folder is only read: no file, no folder and no repository is made in it. Raises
@@ -63,12 +65,16 @@ def initialise(root: Path, rules_text: bytes) -> Initialised:
             raise InitError(f"{root} is a file. Name a folder for the vault.")
         if root.is_dir() and any(root.iterdir()):
             return Initialised(root, True, (), _git_state(root))
-        root.mkdir(parents=True, exist_ok=True)
+        # No verb of the store makes its root, nor the operator's own space in it.
+        (root / PERSONAL).mkdir(parents=True, exist_ok=True)
+        store = VaultBackend(root, locks_dir)
         for folder in FOLDERS:
-            (root / folder).mkdir(parents=True, exist_ok=True)
+            store.mkdir(Locator(folder))
         written = {RULES_PATH: rules_text, "ideas.md": _IDEAS}
         for path, data in written.items():
-            _write_new(root / path, data)
+            store.write_bytes(Locator(path), data, expect=ABSENT)
+    except StorageError as error:
+        raise InitError(f"{root} can't be made into a vault: {error}.") from error
     except OSError as error:
         raise InitError(
             f"{error.filename or root} can't be used ({error.strerror}). Choose a folder that you "
@@ -77,13 +83,6 @@ def initialise(root: Path, rules_text: bytes) -> Initialised:
     return Initialised(
         root, False, tuple(sorted(written)), _create_repository(root, sorted(written))
     )
-
-
-def _write_new(path: Path, data: bytes) -> None:
-    with path.open("xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _git_state(root: Path) -> str:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from agentm_assets.contract.findings import Finding
 from agentm_assets.storage.folders import SYMLINK_TEXT
 from agentm_assets.storage.locator import ROOT, Locator, LocatorInvalid
+from agentm_assets.storage.rules_file import RulesFile, find_rules_file
 from agentm_assets.storage.seam import (
     Entry,
     NoteUnreadable,
     StorageBackend,
-    StoreUnreachable,
     content_hash,
 )
 
@@ -25,7 +25,6 @@ __all__ = [
     "NoteUnreadable",
     "Scan",
     "Vault",
-    "VaultError",
     "content_hash",
 ]
 
@@ -41,9 +40,6 @@ _CONFLICT_COPY = re.compile(
     r"|\(conflict(?: \d+| [^()]*)?\)",
     re.IGNORECASE,
 )
-
-
-VaultError = StoreUnreachable
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +101,10 @@ class Vault:
                     unknown.append(path)
         findings.extend(_case_collisions(notes))
         return Scan(notes, frozenset(attachments), tuple(findings), hidden, tuple(unknown))
+
+    def rules_file(self, name: str, *, limit: int) -> RulesFile | None:
+        """The vault's rules file of that name, None where there is surely none."""
+        return find_rules_file(self.store, name, limit=limit)
 
     def read_bytes(self, path: str) -> bytes:
         """The bytes of one note.

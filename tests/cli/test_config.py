@@ -20,6 +20,7 @@ def test_show_gives_the_vault_and_who_decided(agentm: Run, vault: Path) -> None:
     assert shown["vault_source"] == "AGENTM_VAULT"
     assert list(shown) == [
         "vault",
+        "backend",
         "vault_source",
         "profile",
         "config_file",

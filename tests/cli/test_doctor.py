@@ -12,6 +12,7 @@ import pytest
 Run = Callable[..., subprocess.CompletedProcess[str]]
 NAMES = [
     "config",
+    "storage",
     "vault",
     "git",
     "rules",
@@ -33,17 +34,43 @@ def examine(agentm: Run, code: int, **env: str) -> dict[str, dict[str, Any]]:
     for check in report["checks"]:
         assert list(check) == ["name", "outcome", "message", "cure"]
         assert check["outcome"] in ("ok", "warn", "fail")
-        if check["name"] != "config":
+        if check["name"] not in ("config", "storage"):
             assert (check["cure"] is None) is (check["outcome"] == "ok"), check
     return {check["name"]: check for check in report["checks"]}
 
 
-def test_a_machine_without_a_vault_hears_how_to_begin(agentm: Run, env: dict[str, str]) -> None:
+def test_a_machine_without_a_vault_hears_where_notes_go_and_how_to_begin(
+    agentm: Run, env: dict[str, str]
+) -> None:
     del env["AGENTM_VAULT"]
     checks = examine(agentm, 3)
-    assert list(checks) == ["config"]
-    assert checks["config"]["outcome"] == "fail"
-    assert "`agentm init PATH`" in checks["config"]["message"]
+    assert list(checks) == NAMES
+    own = Path(env["HOME"]).resolve() / ".local/share/agentm/memory"
+    assert checks["config"]["outcome"] == "warn"
+    assert str(own) in checks["config"]["message"]
+    assert checks["config"]["cure"].startswith("agentm init PATH")
+    assert checks["storage"]["message"].startswith(f"device-local at {own}")
+    assert checks["vault"]["message"] == "0 notes, 0 other files"
+    assert not own.exists()
+
+
+def test_what_the_store_has_to_promise_is_asked_for(agentm: Run, env: dict[str, str]) -> None:
+    done = agentm("doctor", "--requires", "sync,conflict_files", "--json")
+    promised = {check["name"]: check for check in json.loads(done.stdout)["checks"]}["storage"]
+    assert promised["outcome"] == "ok"
+    assert "concurrent_writers, conflict_files, sync" in promised["message"]
+    done = agentm("doctor", "--requires", "sync,encryption", "--json")
+    checks = json.loads(done.stdout)["checks"]
+    assert (done.returncode, [check["name"] for check in checks]) == (3, ["config", "storage"])
+    assert "`vault` does not promise encryption" in checks[1]["message"]
+    del env["AGENTM_VAULT"]
+    done = agentm("doctor", "--requires", "sync,conflict_files")
+    assert done.returncode == 3
+    assert "`device-local` does not promise conflict_files, sync" in done.stdout
+    for flags in ("sync,speed", ""):
+        done = agentm("doctor", "--requires", flags)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "there are: concurrent_writers, conflict_files, encryption, sync" in done.stderr
 
 
 def test_a_fresh_machine_lacks_the_index_and_nothing_is_made_by_looking(
@@ -55,6 +82,7 @@ def test_a_fresh_machine_lacks_the_index_and_nothing_is_made_by_looking(
     assert list(checks) == NAMES
     assert {name: check["outcome"] for name, check in checks.items()} == {
         "config": "ok",
+        "storage": "ok",
         "vault": "warn",
         "git": "warn",
         "rules": "ok",

@@ -38,7 +38,7 @@ def indexed(vault: Path, env: dict[str, str]) -> Path:
     reconcile(
         open_vault(location),
         store,
-        load_rules(location.root, env),
+        load_rules(open_vault(location), env),
         ReconcileOptions(),
         lock_file=location.index_dir / "pass.lock",
     )

@@ -16,11 +16,17 @@ from agentm_assets.contract.rules import (
 )
 from agentm_assets.contract.rules_block import Violation
 from agentm_assets.contract.vocabulary import CLASSES, FIRST_TYPES
+from agentm_assets.storage.vault import Vault
+from agentm_assets.storage.vault_backend import VaultBackend
 
 DEFAULT = default_rules_text().decode()
 OPEN = "```storage-rules\n"
 HEAD, REST = DEFAULT.split(OPEN)
 YAML, TAIL = REST.split("```\n")
+
+
+def vault_at(root: Path) -> Vault:
+    return Vault(VaultBackend(root, root / "no-locks"))
 
 
 def parse(text: str) -> LoadedRules:
@@ -373,23 +379,23 @@ def test_the_environment_comes_before_the_vault_and_the_vault_before_the_default
 ) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
-    assert load_rules(vault, {}).source == "default"
-    assert load_rules(vault, {}).path == default_rules_path()
+    assert load_rules(vault_at(vault), {}).source == "default"
+    assert load_rules(vault_at(vault), {}).path == default_rules_path()
     inside = write(vault / "standards" / "storage-rules.md", "vault")
-    loaded = load_rules(vault, {})
+    loaded = load_rules(vault_at(vault), {})
     assert (loaded.source, loaded.path, mark_of(loaded)) == ("vault", inside, "vault.md")
     named = write(tmp_path / "mine.md", "named")
-    loaded = load_rules(vault, {ENVIRONMENT: str(named)})
+    loaded = load_rules(vault_at(vault), {ENVIRONMENT: str(named)})
     assert (loaded.source, loaded.path, mark_of(loaded)) == ("environment", named, "named.md")
 
 
 def test_the_folder_is_the_one_on_disk_whatever_its_case(tmp_path: Path) -> None:
     path = write(tmp_path / "Standards" / "storage-rules.md", "capital")
-    assert load_rules(tmp_path, {}).path == path
+    assert load_rules(vault_at(tmp_path), {}).path == path
     (tmp_path / "standards").mkdir()
-    assert load_rules(tmp_path, {}).path == path
+    assert load_rules(vault_at(tmp_path), {}).path == path
     exact = write(tmp_path / "standards" / "storage-rules.md", "exact")
-    assert load_rules(tmp_path, {}).path == exact
+    assert load_rules(vault_at(tmp_path), {}).path == exact
 
 
 @pytest.mark.parametrize("value", ["", "  ", "rules.md", "./rules.md"])
@@ -407,32 +413,32 @@ def test_nothing_stands_in_for_a_file_that_is_there_and_no_good(tmp_path: Path) 
     path.parent.mkdir()
     path.write_bytes(b"no block\n")
     with pytest.raises(RulesError):
-        load_rules(tmp_path, {})
+        load_rules(vault_at(tmp_path), {})
     path.unlink()
     path.mkdir()
     with pytest.raises(RulesError):
-        load_rules(tmp_path, {})
+        load_rules(vault_at(tmp_path), {})
     path.rmdir()
     path.symlink_to(tmp_path / "nowhere")
     with pytest.raises(RulesError):
-        load_rules(tmp_path, {})
+        load_rules(vault_at(tmp_path), {})
     path.unlink()
     path.write_bytes(b"x" * (1024 * 1024 + 1))
     with pytest.raises(RulesError):
-        load_rules(tmp_path, {})
+        load_rules(vault_at(tmp_path), {})
     with pytest.raises(RulesError):
-        load_rules(tmp_path, {ENVIRONMENT: str(tmp_path / "missing.md")})
+        load_rules(vault_at(tmp_path), {ENVIRONMENT: str(tmp_path / "missing.md")})
 
 
 def test_a_vault_that_cannot_be_listed_does_not_get_the_default(tmp_path: Path) -> None:
     with pytest.raises(RulesError):
-        load_rules(tmp_path / "not-mounted", {})
+        load_rules(vault_at(tmp_path / "not-mounted"), {})
 
 
 def test_a_folder_that_cannot_be_looked_into_does_not_get_the_default(tmp_path: Path) -> None:
     (tmp_path / "standards").symlink_to(tmp_path / "standards")
     with pytest.raises(RulesError):
-        load_rules(tmp_path, {})
+        load_rules(vault_at(tmp_path), {})
 
 
 def test_a_mended_file_counts_with_the_next_read(tmp_path: Path) -> None:
@@ -440,6 +446,6 @@ def test_a_mended_file_counts_with_the_next_read(tmp_path: Path) -> None:
     good = path.read_bytes()
     path.write_bytes(good.replace(b"0.65", b"high"))
     with pytest.raises(RulesError):
-        load_rules(tmp_path, {})
+        load_rules(vault_at(tmp_path), {})
     path.write_bytes(good)
-    assert mark_of(load_rules(tmp_path, {})) == "good.md"
+    assert mark_of(load_rules(vault_at(tmp_path), {})) == "good.md"

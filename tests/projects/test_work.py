@@ -25,6 +25,7 @@ from agentm_assets.projects.work import (
     start_task,
 )
 from agentm_assets.storage.selection import open_backend
+from agentm_assets.storage.vault import Vault
 from agentm_assets.storage.vault_backend import VaultBackend
 
 Git = Callable[..., str]
@@ -57,7 +58,7 @@ def test_the_documents_keep_the_contract(
 ) -> None:
     found_project(location, store, "lid", now)
     start_task(location, store, "Measure: it", now)
-    rules = load_rules(vault, os.environ).rules
+    rules = load_rules(Vault(store), os.environ).rules
     for path, data in tree(vault).items():
         if path.endswith(".md"):
             frontmatter = read_frontmatter(data)

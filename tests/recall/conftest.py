@@ -48,7 +48,7 @@ class Asker:
         location = self.settings.location
         store = IndexStore(location.duckdb_file)
         try:
-            rules = load_rules(location.root, self.env)
+            rules = load_rules(open_vault(location), self.env)
         except RulesError:
             rules = None
         lock = location.index_dir / "pass.lock"

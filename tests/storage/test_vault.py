@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from agentm_assets.storage.seam import StoreUnreachable
 from agentm_assets.storage.vault import (
     MAX_NOTE_BYTES,
     NoteUnreadable,
     Vault,
-    VaultError,
     content_hash,
 )
 from agentm_assets.storage.vault_backend import VaultBackend
@@ -174,7 +174,7 @@ def test_a_file_over_the_limit_is_refused_by_its_size(root: Path) -> None:
 
 
 def test_a_vault_that_is_gone_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(VaultError, match="nowhere"):
+    with pytest.raises(StoreUnreachable, match="nowhere"):
         vault_at(tmp_path / "nowhere").scan()
 
 
