@@ -52,8 +52,9 @@ def find_recent(library: Library, k: int = 10) -> Recent:
             known = _indexed(library, library.facts, k)
     elif not fresh:
         raise IndexMissing(f"there is no usable index ({library.trouble}). Run `agentm index`.")
-    rows = {row.path: (row, False) for row in fresh} | {row.path: (row, True) for row in known}
-    newest = sorted(rows.values(), key=lambda each: (each[0].captured or "", each[0].path))
+    rows = {row.path: row for row in (*known, *fresh)}
+    newest = sorted(rows.values(), key=lambda row: (row.captured or "", row.path))
+    waiting = {row.path for row in fresh}
     return Recent(
         notes=tuple(
             RecentNote(
@@ -63,9 +64,9 @@ def find_recent(library: Library, k: int = 10) -> Recent:
                 kind=row.kind,
                 status=row.status,
                 captured=row.captured or "",
-                indexed=indexed,
+                indexed=row.path not in waiting,
             )
-            for row, indexed in newest[: -k - 1 : -1]
+            for row in newest[: -k - 1 : -1]
         ),
         why=None
         if library.facts is not None
