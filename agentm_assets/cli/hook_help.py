@@ -7,4 +7,4 @@ def command(context: typer.Context) -> None:
     """Recall before a prompt, and both ends of a session, for coding agents."""
     from agentm_assets.cli.hook import main
 
-    raise typer.Exit(main(context.args))
+    main(context.args)

@@ -27,6 +27,7 @@ from agentm_assets.reading.notes import NoteText, get_note
 from agentm_assets.reading.recent import Recent, find_recent
 from agentm_assets.recall.answer import Answer
 from agentm_assets.recall.question import RecallOptions
+from agentm_assets.recall.used import note_recall
 
 INSTRUCTIONS = (
     "The operator's long-term memory: notes on decisions, conventions, fixes, projects and people. "
@@ -79,7 +80,9 @@ async def _search(memory: Memory, given: SearchArguments) -> Answer:
         space=given.space,
         include_archived=given.include_archived,
     )
-    return await asyncio.wrap_future(memory.search(given.query, options))
+    answer = await asyncio.wrap_future(memory.search(given.query, options))
+    note_recall(memory.location(), answer, options.now)
+    return answer
 
 
 async def _capture(memory: Memory, given: CaptureArguments) -> Captured:

@@ -6,7 +6,7 @@ arm of recall finds them, and a hit looks as it will after the next index pass.
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentm_assets.capture.journal import JournalEntry, not_served
 from agentm_assets.config.vault import VaultLocation
@@ -20,10 +20,12 @@ from agentm_assets.index.facts_reader import (
 from agentm_assets.index.facts_writer import FactsWriter
 from agentm_assets.index.lexical import LexicalDoc, LexicalReader
 from agentm_assets.index.rows import IndexedNote, NoteRow
-from agentm_assets.index.vectors import VectorReader
 from agentm_assets.recall.arms import DenseArm, QuestionEmbedder
 from agentm_assets.recall.sections import ReadNote
 from agentm_assets.recall.sources import Sources
+
+if TYPE_CHECKING:
+    from agentm_assets.index.vectors import VectorReader  # numpy: a hook has no time for it
 
 MOST_NOTES = 64
 MOST_BYTES = 512 * 1024
@@ -60,7 +62,7 @@ def read_fresh(
     cache: CaptureCache,
     facts: FactsReader | None,
     lexical: LexicalReader | None,
-    vectors: VectorReader | None,
+    vectors: "VectorReader | None",
 ) -> Fresh:
     """The captures that words, or vectors where there are any, do not hold yet."""
     try:
@@ -234,14 +236,14 @@ class FreshVectors:
 
 
 def _is_served(
-    entry: JournalEntry, row: NoteRow | None, facts: FactsReader, vectors: VectorReader | None
+    entry: JournalEntry, row: NoteRow | None, facts: FactsReader, vectors: "VectorReader | None"
 ) -> bool:
     """Whether every arm has the note as it was when it was captured."""
     same = row is not None and row.content_hash == entry.content_hash
     return same and _has_vectors(entry.path, facts, vectors)
 
 
-def _has_vectors(path: str, facts: FactsReader, vectors: VectorReader | None) -> bool:
+def _has_vectors(path: str, facts: FactsReader, vectors: "VectorReader | None") -> bool:
     if vectors is None:
         return True
     import numpy as np
