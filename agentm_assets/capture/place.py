@@ -149,6 +149,8 @@ def _project_folder(backend: StorageBackend, project: str, memory_type: str | No
         Locator("projects").child(project)
         return routed_path(backend, project, memory_type, NAMELESS).parent
     except LocatorInvalid as error:
-        raise CaptureRefused("unknown-project", f"{error}", "Give a project's slug") from error
+        raise CaptureRefused(
+            "unknown-project", "that is no project's slug", "Give one, such as quiet-boil"
+        ) from error
     except ProjectRefused as error:
         raise CaptureRefused(error.code, error.message, error.cure) from error

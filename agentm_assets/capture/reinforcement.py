@@ -137,6 +137,7 @@ def _apply(
             return True
         frontmatter = read_frontmatter(data)
         if reinforcement.expected and _is_applied(data, frontmatter, reinforcement):
+            _journal(location, reinforcement, content_hash(data))
             return True
         same_body = body_fingerprint(data, frontmatter) == reinforcement.fingerprint
         if not same_body or not is_live(frontmatter):
@@ -155,12 +156,15 @@ def _apply(
             continue
         except LockTimeout:
             return False
-        entry = JournalEntry(
-            reinforcement.path, written, reinforcement.fingerprint, reinforcement.at, "capture"
-        )
-        append(location, entry)
+        _journal(location, reinforcement, written)
         return True
     return False
+
+
+def _journal(location: VaultLocation, reinforcement: Reinforcement, written: str) -> None:
+    """Let git and recall know of the note as it is now."""
+    fingerprint, at = reinforcement.fingerprint, reinforcement.at
+    append(location, JournalEntry(reinforcement.path, written, fingerprint, at, "capture"))
 
 
 def _is_applied(data: bytes, frontmatter: Frontmatter, reinforcement: Reinforcement) -> bool:

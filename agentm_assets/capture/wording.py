@@ -54,8 +54,8 @@ def check_wording(request: CaptureRequest) -> Wording:
         body=body,
         title=title or _first_clause(request.text),
         derived_title=title is None,
-        tags=_names(request.tags, "tag", MAX_TAGS, _tag),
-        aliases=_names(request.aliases, "alias", MAX_ALIASES, _alias),
+        tags=_names(request.tags, "tag", "tags", MAX_TAGS, _tag),
+        aliases=_names(request.aliases, "alias", "aliases", MAX_ALIASES, _alias),
         source=_one_line(request.source, "source", MAX_SOURCE),
         instructions=_kept(request.instructions, "instructions", MAX_INSTRUCTIONS),
     )
@@ -105,7 +105,7 @@ def _one_line(text: str | None, name: str, limit: int) -> str | None:
 
 
 def _names(
-    given: Iterable[str], kind: str, most: int, clean: Callable[[str], str]
+    given: Iterable[str], kind: str, plural: str, most: int, clean: Callable[[str], str]
 ) -> tuple[str, ...]:
     """Without repeats, in the order given, composed; what is empty falls away."""
     found: dict[str, str] = {}
@@ -115,8 +115,8 @@ def _names(
             found.setdefault(name.casefold(), name)
     if len(found) > most:
         raise CaptureRefused(
-            f"too-many-{kind}s",
-            f"{len(found)} names were given as {kind}; {most} are allowed",
+            f"too-many-{plural}",
+            f"{len(found)} {plural} were given; {most} are allowed",
             "Give fewer",
         )
     return tuple(found.values())

@@ -29,8 +29,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command; its exit code."""
     options = _parser().parse_args(arguments)
     try:
-        request = _request(options)
-        captured = _capture(request, options)
+        captured = _capture(options)
     except CaptureFailed as failure:
         complain(f"{failure} [{failure.code}]")
         return RED_STATE
@@ -47,14 +46,21 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _capture(request: CaptureRequest, options: argparse.Namespace) -> Captured:
+def _capture(options: argparse.Namespace) -> Captured:
+    from agentm_assets.capture.refusals import count_refusal
     from agentm_assets.capture.transaction import capture
     from agentm_assets.config.vault import locate
     from agentm_assets.storage.seam import PersonalAuthorization
 
     location = locate(os.environ, vault=options.vault, profile=options.profile)
+    now = datetime.now().astimezone()
+    try:
+        request = _request(options)
+    except CaptureRefused as refusal:
+        count_refusal(location, refusal.code, "operator", now)
+        raise
     authorization = PersonalAuthorization("flag") if options.personal else None
-    return capture(request, location, os.environ, datetime.now().astimezone(), authorization)
+    return capture(request, location, os.environ, now, authorization)
 
 
 def _request(options: argparse.Namespace) -> CaptureRequest:
