@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
-from typing import TYPE_CHECKING
 
 from agentm_assets.contract import properties
 from agentm_assets.contract.findings import Finding
@@ -37,8 +36,6 @@ from agentm_assets.storage.vault import FileEntry
 if TYPE_CHECKING:
     from agentm_assets.contract.rules import LoadedRules  # pydantic: a hook has no time for it
 
-if TYPE_CHECKING:
-    
 _DATE_IN_NAME = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
 
 
