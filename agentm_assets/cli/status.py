@@ -24,14 +24,17 @@ def command(
 ) -> None:
     """Show what is indexed, what waits for the next pass, and what is wrong in the vault."""
     from agentm_assets.config.vault import locate
+    from agentm_assets.history.captures import standing
     from agentm_assets.index.state import read_state
 
     with failures_reported():
         location = locate(os.environ, vault=vault, profile=profile)
         state = read_state(location, os.environ)
         captures = _captures(location)
+        git = standing(location)
     if as_json:
-        print_json(dataclasses.asdict(state) | dataclasses.asdict(captures))
+        numbers = dataclasses.asdict(state) | dataclasses.asdict(captures)
+        print_json(numbers | {"uncommitted_captures": git.uncommitted})
         return
     for key, value in (
         ("vault", state.vault),
@@ -41,6 +44,7 @@ def command(
         ("entities", f"{state.entities:,}"),
         ("rules", state.rules),
         ("waiting", _waiting(state.changed, state.deleted)),
+        ("git", git.text),
         ("stale", f"{state.stale_notes:,} notes judged under other rules"),
         ("captures", _captured(captures)),
         ("findings", f"{len(state.findings):,}"),

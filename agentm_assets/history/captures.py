@@ -11,7 +11,7 @@ import json
 import os
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -19,7 +19,13 @@ from agentm_assets.capture.journal import JournalEntry, mark_committed, not_comm
 from agentm_assets.config.vault import VaultLocation
 from agentm_assets.history import revert_log
 from agentm_assets.history.git import Author, GitError, Repository
-from agentm_assets.history.outcome import Committed, GitTrouble, Outcome, is_worth_a_remark
+from agentm_assets.history.outcome import (
+    Committed,
+    GitTrouble,
+    NoRepository,
+    Outcome,
+    is_worth_a_remark,
+)
 from agentm_assets.history.pending import Abandoned, abandoned
 from agentm_assets.history.revert_log import Change
 from agentm_assets.history.run import (
@@ -51,13 +57,21 @@ _INDEX = Author("agentm-index")
 class Settled:
     """What was brought into git. `recovered`: writes of runs that had been killed or that git could
     not serve. `held`: files that are gone and whose deletion is not committed: not yet, or because
-    too many vanished at once."""
+    too many vanished at once. `waiting`: captures that could not be committed."""
 
     captures: int
     recovered: int
     deletions: int
     held: int
+    waiting: int
     outcome: Outcome
+
+    @property
+    def remark(self) -> str | None:
+        """What the operator must hear even when nobody asks: that something is not committed."""
+        if isinstance(self.outcome, NoRepository) and not self.waiting:
+            return None  # doctor and status say so; there is nothing that waits for one
+        return self.outcome.text if is_worth_a_remark(self.outcome) else None
 
     @property
     def text(self) -> str:
@@ -73,9 +87,30 @@ class Settled:
         return ", ".join(f"{count:,} {what}" for count, what in counts if count) or "nothing to do"
 
 
-def uncommitted(location: VaultLocation) -> int:
-    """How many captures git has not been told of. Raises OSError."""
-    return len(not_committed(location).entries)
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How many captures git does not have yet, and what to say of that."""
+
+    uncommitted: int
+    text: str
+
+
+def standing(location: VaultLocation) -> Standing:
+    """Looks, and changes nothing. Raises StorageError when the capture journal can't be read."""
+    try:
+        count = len(not_committed(location).entries)
+    except OSError as error:
+        raise StorageError(
+            f"the capture journal in {location.log_dir} can't be read ({error.strerror}). Mend its "
+            "permissions."
+        ) from error
+    repository = open_repository(location)
+    if not isinstance(repository, Repository):
+        return Standing(count, repository.text)
+    if not count:
+        return Standing(0, "every capture is committed")
+    why = repository.under_way() or "the next pass commits them (agentm index)"
+    return Standing(count, f"{count:,} captures are not committed yet: {why}")
 
 
 def settle(
@@ -108,22 +143,28 @@ def settle(
                 outcome = _worse(outcome, said)
     except StorageError as error:
         outcome = GitTrouble(str(error))
-    return Settled(captures, recovered, deletions, held, outcome)
+    waiting = 0 if isinstance(outcome, Committed) else len(not_committed(location).entries)
+    return Settled(captures, recovered, deletions, held, waiting, outcome)
 
 
 def commit_new(
+    so_far: Settled,
     location: VaultLocation,
     backend: StorageBackend,
     *,
     run_id: str,
     rules_hash: str | None = None,
-) -> Outcome:
-    """What `settle` does for captures alone: for those that came while the pass was at work."""
+) -> Settled:
+    """`settle` for captures alone: for those that came, or were captured again, since."""
+    if not isinstance(so_far.outcome, Committed):
+        return so_far
     try:
         with commit_turn(location, backend).held():
-            return commit_waiting(location, backend, run_id=run_id, rules_hash=rules_hash)[1]
+            more, said = commit_waiting(location, backend, run_id=run_id, rules_hash=rules_hash)
     except StorageError as error:
-        return GitTrouble(str(error))
+        more, said = 0, GitTrouble(str(error))
+    outcome = _worse(so_far.outcome, said)
+    return replace(so_far, captures=so_far.captures + more, outcome=outcome)
 
 
 def commit_waiting(

@@ -24,6 +24,7 @@ INDEX_KEYS = [
     "embedded",
     "vectors_waiting",
     "findings",
+    "git",
     "seconds",
     "run_id",
 ]
@@ -41,6 +42,10 @@ STATUS_KEYS = [
     "changed",
     "deleted",
     "findings",
+    "captures_waiting",
+    "reinforcements_waiting",
+    "refusals",
+    "uncommitted_captures",
 ]
 
 
@@ -67,7 +72,7 @@ def test_the_life_of_an_index(agentm: Run, vault: Path, env: dict[str, str]) -> 
 
     first = payload(agentm("index", "--no-embeddings", "--json"))
     assert list(first) == INDEX_KEYS
-    counts = {key: first[key] for key in INDEX_KEYS[:-3]}
+    counts = {key: first[key] for key in INDEX_KEYS[:-4]}
     assert counts == {
         "notes": 3,
         "chunks": 4,

@@ -14,7 +14,7 @@ import pytest
 from agentm_assets.capture import journal
 from agentm_assets.capture.journal import JournalEntry
 from agentm_assets.history import captures as module
-from agentm_assets.history.captures import SECOND_LOOK_SECONDS, settle, uncommitted
+from agentm_assets.history.captures import SECOND_LOOK_SECONDS, Standing, settle, standing
 from agentm_assets.history.outcome import Committed, GitTrouble, NoRepository
 from agentm_assets.history.pending import pending_of
 from agentm_assets.history.revert_log import LOG, Change, read_log
@@ -49,7 +49,9 @@ def test_captures_are_committed_once_and_nothing_beside_them(place: Place) -> No
     capture(place, "Agent/memory/semantic/two.md")
     place.write("mine.md", b"mine\n")
     place.write(KETTLE, b"edited by hand\n")
-    assert uncommitted(place.location) == 2
+    assert standing(place.location) == Standing(
+        2, "2 captures are not committed yet: the next pass commits them (agentm index)"
+    )
     done = settled(place)
     assert (done.captures, done.text) == (2, "2 captures committed")
     assert place.files_of() == {"Agent/memory/semantic/one.md", "Agent/memory/semantic/two.md"}
@@ -58,7 +60,7 @@ def test_captures_are_committed_once_and_nothing_beside_them(place: Place) -> No
         "Agentm-Run: run-1\nAgentm-Pass: capture\nAgentm-Rules: abc"
     )
     assert sorted(place.status()) == [f" M {KETTLE}", "?? mine.md"]
-    assert uncommitted(place.location) == 0
+    assert standing(place.location) == Standing(0, "every capture is committed")
     again = settled(place)
     assert (again.captures, again.text, again.outcome) == (0, "nothing to do", Committed(None))
     assert len(place.subjects()) == 2
@@ -97,7 +99,7 @@ def test_a_capture_that_is_gone_again_is_left_out(place: Place) -> None:
     (place.root / "one.md").unlink()
     settled(place)
     assert place.files_of() == {"two.md"}
-    assert uncommitted(place.location) == 0
+    assert standing(place.location).uncommitted == 0
 
 
 def test_what_git_is_told_to_ignore_is_named_and_does_not_stop_the_rest(place: Place) -> None:
@@ -108,7 +110,7 @@ def test_what_git_is_told_to_ignore_is_named_and_does_not_stop_the_rest(place: P
     done = settled(place)
     assert "one.md" in done.text
     assert place.files_of() == {"two.md"}
-    assert uncommitted(place.location) == 0
+    assert standing(place.location).uncommitted == 0
 
 
 def test_captures_wait_while_git_is_in_the_midst_of_something(place: Place) -> None:
@@ -116,7 +118,9 @@ def test_captures_wait_while_git_is_in_the_midst_of_something(place: Place) -> N
     place.git("checkout", "-q", "--detach")
     done = settled(place)
     assert isinstance(done.outcome, GitTrouble)
-    assert (done.captures, uncommitted(place.location)) == (0, 1)
+    assert done.captures == 0
+    assert standing(place.location).uncommitted == 1
+    assert "detached HEAD" in standing(place.location).text
     place.git("checkout", "-q", "main")
     assert place.read("one.md") == b"a note\n"
     assert settled(place).captures == 1
@@ -128,7 +132,7 @@ def test_captures_wait_while_there_is_no_repository(make_place: Callable[..., Pl
     done = settled(place)
     assert isinstance(done.outcome, NoRepository)
     assert "git init" in done.text
-    assert uncommitted(place.location) == 1
+    assert standing(place.location) == Standing(1, done.text)
     place.git("init", "-q")
     assert settled(place).captures == 1
 
@@ -151,7 +155,7 @@ def test_a_vault_whose_files_can_not_be_read_is_a_sentence_and_the_captures_wait
     done = settled(place)
     assert isinstance(done.outcome, GitTrouble)
     assert "one.md" in done.text
-    assert uncommitted(place.location) == 1
+    assert standing(place.location).uncommitted == 1
 
 
 _CAPTURING = """

@@ -7,6 +7,7 @@ import duckdb
 from dagster import MetadataValue
 
 from agentm_assets.contract.findings import Finding
+from agentm_assets.history.captures import Settled
 from agentm_assets.index.publish import Published
 from agentm_assets.index.reconcile import ReconcileReport
 from agentm_assets.index.schema import COLUMN_MEANING
@@ -38,7 +39,7 @@ def summary(report: ReconcileReport) -> str:
 
 
 def report_metadata(
-    report: ReconcileReport, facts: Published
+    report: ReconcileReport, facts: Published, history: Settled
 ) -> Mapping[str, dg.MetadataValue | str | int | float]:
     """The pass as metadata of `notes`; nothing that was left out goes unsaid."""
     return {
@@ -55,6 +56,8 @@ def report_metadata(
         "findings": len(report.findings),
         "facts_published": facts.changed,
         "rebuilt": report.rebuilt or "no",
+        "git": history.text,
+        "git_remark": history.remark or "none",
         "seconds": round(report.seconds, 3),
     }
 

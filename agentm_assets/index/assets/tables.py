@@ -12,6 +12,7 @@ from dagster import AssetSpec, MaterializeResult, MetadataValue
 
 from agentm_assets.capture.passes import after_facts, after_vectors, before_walk
 from agentm_assets.contract.spaces import SPACES
+from agentm_assets.history.captures import commit_new, settle
 from agentm_assets.index import coverage as coverage_of
 from agentm_assets.index.assets.metadata import (
     chunks_embedded,
@@ -118,11 +119,17 @@ def index_tables(
 ) -> Iterator[MaterializeResult[None] | dg.AssetCheckResult]:
     location = workspace.settings().location
     store = workspace.store()
-    captured = before_walk(location, open_backend(location), datetime.now().astimezone())
+    backend, now = open_backend(location), datetime.now().astimezone()
+    loaded = workspace.rules_or_none()
+    rules_hash = loaded.rules_hash if loaded else None
+    # The raw capture is committed before anything may rewrite it.
+    history = settle(location, backend, now=now, run_id=context.run_id, rules_hash=rules_hash)
+    captured = before_walk(location, backend, now)
+    history = commit_new(history, location, backend, run_id=context.run_id, rules_hash=rules_hash)
     report = reconcile(
         workspace.open_vault(),
         store,
-        workspace.rules_or_none(),
+        loaded,
         ReconcileOptions(config.full, config.hash_all, config.limit, config.accept_deletions),
         lock_file=location.index_dir / "tables.lock",
         on_progress=progress.for_run(context),
@@ -136,6 +143,7 @@ def index_tables(
         rows = {name: row_count(connection, source) for name, source in TABLES.items()}
         schemas = {name: column_schema(connection, source) for name, source in TABLES.items()}
     context.log.info(summary(report))
+    context.log.info(f"git: {history.text}")
     for name in TABLES:
         yield MaterializeResult(
             asset_key=name,
@@ -144,7 +152,7 @@ def index_tables(
                 "dagster/row_count": rows[name],
                 "dagster/column_schema": schemas[name],
                 "dagster/table_name": TABLES[name],
-                **(report_metadata(report, facts) if name == "notes" else {}),
+                **(report_metadata(report, facts, history) if name == "notes" else {}),
             },
         )
     yield conformance(report)
