@@ -202,6 +202,12 @@ def test_the_body_survives_any_bytes(lines: list[str], end: str, body: bytes) ->
     assert forgotten(edited, WANTED) == edited
 
 
+@pytest.mark.parametrize("status", ["expired", "superseded"])
+def test_a_forgotten_note_keeps_its_first_reason(status: str) -> None:
+    data = f"---\nstatus: {status}\nstatus_reason: first\n---\n".encode()
+    assert forgotten(data, WANTED) == data
+
+
 def _forget(path: str, results: "multiprocessing.SimpleQueue[bool]") -> None:
     location = locate(os.environ)
     done = forget(location, open_backend(location), path, "noise", datetime.now(UTC))

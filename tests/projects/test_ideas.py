@@ -2,6 +2,7 @@ import multiprocessing
 import os
 from collections.abc import Callable
 from datetime import UTC, date, datetime
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
@@ -110,9 +111,10 @@ def test_an_idea_is_one_commit(
     assert git("status", "--porcelain").strip() == "?? untouched.md"
 
 
-def _append(numbers: range) -> None:
+def _append(numbers: range, start: Barrier) -> None:
     location = locate(os.environ)
     backend = open_backend(location)
+    start.wait(60)
     for number in numbers:
         add_idea(location, backend, f"idea {number}", "operator", datetime.now(UTC))
 
@@ -120,7 +122,10 @@ def _append(numbers: range) -> None:
 def test_four_processes_lose_no_idea(vault: Path, git: Callable[..., str]) -> None:
     (vault / "ideas.md").write_bytes(b"- mine\r\n- yours")
     context = multiprocessing.get_context("spawn")
-    processes = [context.Process(target=_append, args=(range(n * 4, n * 4 + 4),)) for n in range(4)]
+    start = context.Barrier(4)
+    processes = [
+        context.Process(target=_append, args=(range(n * 4, n * 4 + 4), start)) for n in range(4)
+    ]
     for process in processes:
         process.start()
     for process in processes:

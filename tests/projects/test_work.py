@@ -79,6 +79,17 @@ def test_a_project_that_is_there_and_bad_slugs_change_nothing(
     assert tree(vault) == before
 
 
+@pytest.mark.parametrize("name", ["Lid", "LID"])
+def test_a_name_that_some_disks_take_for_the_same_is_refused(
+    location: VaultLocation, store: VaultBackend, vault: Path, now: datetime, name: str
+) -> None:
+    (vault / "projects" / name).mkdir(parents=True)
+    with pytest.raises(FoundingRefused, match=name):
+        found_project(location, store, "lid", now)
+    assert not list((vault / "projects" / name).iterdir())
+    assert not (vault / "projects/lid/project.yaml").exists()
+
+
 @pytest.mark.usefixtures("kettle")
 def test_a_folder_of_notes_can_be_declared_and_keeps_its_files(
     location: VaultLocation, store: VaultBackend, vault: Path, now: datetime, write: Write

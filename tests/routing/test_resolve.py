@@ -1,10 +1,14 @@
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
+from agentm_assets.projects.declared import is_folder
 from agentm_assets.routing.repos import add_repo
 from agentm_assets.routing.resolve import resolve_project
 from agentm_assets.storage.device_local import DeviceLocalBackend
+from agentm_assets.storage.locator import Locator
+from agentm_assets.storage.seam import Info
 from agentm_assets.storage.vault_backend import VaultBackend
 
 Env = dict[str, str]
@@ -91,3 +95,33 @@ def test_a_store_that_is_not_synced_stays_in_its_root(
     above, _ = nested
     store = DeviceLocalBackend(above / "memory", tmp_path / "locks")
     assert resolve_project(store, checkout, env).project_locator is None
+
+
+class IgnoresCase(VaultBackend):
+    """A vault on a disk that finds a file under any case of its name."""
+
+    name: ClassVar[str] = "ignores-case"
+
+    def info(self, locator: Locator) -> Info:
+        return super().info(self._spelt(locator))
+
+    def list(self, locator: Locator) -> "list[Locator]":
+        found = super().list(self._spelt(locator))
+        return [locator.child(place.name) for place in found]
+
+    def _spelt(self, locator: Locator) -> Locator:
+        for place in super().list(locator.parent):
+            if place.name.casefold() == locator.name.casefold():
+                return place
+        return locator
+
+
+def test_the_neighbour_has_exactly_that_name_on_a_disk_that_ignores_case(
+    checkout: Path, env: Env, nested: tuple[Path, VaultBackend], tmp_path: Path
+) -> None:
+    above, _ = nested
+    store = IgnoresCase(above / "memory", tmp_path / "locks")
+    assert resolve_project(store, checkout, env).layout == "root"
+    (above / "projects").rename(above / "Projects")
+    assert is_folder(IgnoresCase(above, tmp_path / "locks"), Locator("projects"))
+    assert resolve_project(store, checkout, env).layout == "none"

@@ -3,6 +3,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
@@ -191,7 +192,7 @@ def test_properties_that_cannot_be_edited_make_no_second_note(
     assert notes(vault) == [file] and file.read_bytes() == before
 
 
-def _record(number: int, results: "multiprocessing.SimpleQueue[str]") -> None:
+def _record(number: int, results: "multiprocessing.SimpleQueue[str]", start: Barrier) -> None:
     location = locate(os.environ)
     session = replace(
         SESSION,
@@ -200,13 +201,15 @@ def _record(number: int, results: "multiprocessing.SimpleQueue[str]") -> None:
         entities=(f"issue:acme/kettle#{number + 50}",),
     )
     now = datetime(2026, 8, 14, 9, 30, tzinfo=UTC)
+    start.wait(60)
     results.put(record_session(location, open_backend(location), session, now).did)
 
 
 def test_four_processes_make_one_note_with_all_entities(vault: Path, git: Git) -> None:
     context = multiprocessing.get_context("spawn")
     results: multiprocessing.SimpleQueue[str] = context.SimpleQueue()
-    processes = [context.Process(target=_record, args=(n, results)) for n in range(4)]
+    start = context.Barrier(4)
+    processes = [context.Process(target=_record, args=(n, results, start)) for n in range(4)]
     for process in processes:
         process.start()
     for process in processes:
