@@ -110,7 +110,9 @@ class IgnoresCase(VaultBackend):
         return [locator.child(place.name) for place in found]
 
     def _spelt(self, locator: Locator) -> Locator:
-        for place in super().list(locator.parent):
+        if not locator.key:
+            return locator
+        for place in super().list(self._spelt(locator.parent)):
             if place.name.casefold() == locator.name.casefold():
                 return place
         return locator
