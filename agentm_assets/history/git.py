@@ -267,7 +267,7 @@ class Repository:
                 if commit is None:
                     return None
                 entries = _run(tree_dir, "ls-files", "-s", "-z", more=own)
-                self._renew(entries, frozenset(files), clock, sleep, lock_timeout)
+                self._renew(entries, frozenset(files), len(commit), clock, sleep, lock_timeout)
                 # The empty old value says: only while there is no commit yet.
                 moved = git(
                     self.vault,
@@ -322,6 +322,7 @@ class Repository:
         self,
         listed: bytes,
         paths: frozenset[str],
+        id_length: int,
         clock: Callable[[], float],
         sleep: Callable[[float], None],
         timeout: float,
@@ -330,12 +331,12 @@ class Repository:
         this process ends in between, the files are staged, which harms nobody."""
         wanted = {os.fsencode(f"{self._folder}{path}") for path in paths}
         entries = {name: line for line, name in _index_entries(listed) if name in wanted}
-        nothing = b"0 " + b"0" * 40 + b"\t"
+        nothing = b"0 " + b"0" * id_length + b"\t"
         given = b"".join(entries.get(name, nothing + name) + b"\0" for name in sorted(wanted))
         deadline = clock() + timeout
         while True:
-            # From the top of the work tree: --index-info takes names as they stand there.
-            done = git(self.vault, "update-index", "-z", "--index-info", given=given)
+            # --index-info takes names as they stand at the top, wherever it runs.
+            done = git(self.vault, "update-index", "--replace", "-z", "--index-info", given=given)
             if done.returncode == 0:
                 return
             said = _words(done.stderr)

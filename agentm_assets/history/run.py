@@ -39,6 +39,7 @@ COMMIT_TURN_TIMEOUT = 60.0
 """Seconds that another agentm's commit is waited for: one of thousands of captures takes some."""
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _PASS_NAME = re.compile(r"[a-z][a-z-]{0,30}")
 _NOT_INSTALLED = NoRepository("git is not installed", "install it: history and undo rest on it")
 _NONE_THERE = NoRepository(
@@ -80,7 +81,9 @@ def commit_turn(location: VaultLocation, backend: StorageBackend) -> VaultMutex:
 
 
 def message(subject: str, run_id: str, pass_name: str, rules_hash: str | None) -> str:
-    """A commit's message with the trailers by which a run is found again."""
+    """A commit's message with the trailers by which a run is found again. The subject stays one
+    line: a file's name must not write trailers."""
+    subject = _CONTROLS.sub("\ufffd", subject)
     trailers = {"Agentm-Run": run_id, "Agentm-Pass": pass_name, "Agentm-Rules": rules_hash}
     ends = "\n".join(f"{name}: {text}" for name, text in trailers.items() if text)
     return f"{subject}\n\n{ends}\n"

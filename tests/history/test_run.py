@@ -1,7 +1,11 @@
 """A run: one commit of its paths, its log, old bytes kept, and the operator's work untouched."""
 
 import json
+import os
+import shutil
+import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +22,7 @@ from agentm_assets.history.run import begin, commit_turn, require_repository
 from agentm_assets.storage.locator import Locator, LocatorInvalid
 from agentm_assets.storage.seam import ABSENT, ConcurrentModificationError, content_hash
 
+ROOT = Path(__file__).resolve().parents[2]
 Place = Any  # the class in conftest.py, which cannot be imported from here
 
 MEMORY = b"---\ntype: reference\nstatus: active\n---\nThe kettle boils at 96 degrees.\n"
@@ -205,6 +210,86 @@ def test_the_first_commit_of_a_repository(make_place: Callable[..., Place]) -> N
     assert isinstance(run.outcome, Committed)
     assert place.files_of() == {KETTLE.key, LOG.key}
     assert place.status() == ["?? mine.md"]
+
+
+def test_a_repository_of_long_ids_a_linked_work_tree_and_a_file_that_became_a_folder(
+    place: Place, make_place: Callable[..., Place], tmp_path: Path
+) -> None:
+    for folder, begin_it in (
+        (tmp_path / "long", ("init", "-q", "--object-format=sha256")),
+        (tmp_path / "linked", None),
+    ):
+        if begin_it is None:
+            place.git("worktree", "add", "-q", "-b", "side", str(folder))
+        else:
+            folder.mkdir()
+            subprocess.run(["git", "-C", folder, *begin_it], check=True)
+        repository = Repository.open(folder)
+        (folder / "a").write_bytes(b"file")
+        repository.commit({"a": b"file"}, "A", Author("agentm-x"))
+        (folder / "a").unlink()
+        (folder / "a").mkdir()
+        (folder / "a" / "b.md").write_bytes(b"below")
+        repository.commit({"a/b.md": b"below"}, "B", Author("agentm-x"))
+        assert repository.commit({"a/b.md": None}, "C", Author("agentm-x"))
+        assert not repository.tracked("HEAD", ["a/b.md"])
+        assert repository.content("HEAD~1", "a/b.md") == b"below"
+        said = subprocess.run(
+            ["git", "-C", folder, "status", "--porcelain"], capture_output=True, check=True
+        )
+        assert said.stdout == b"?? a/\n"
+    assert place.subjects() == ["Start"]
+
+
+def test_the_name_of_a_file_writes_no_trailers(place: Place) -> None:
+    name = "x\n\nAgentm-Run: forged\n.md"
+    with started(place, run_id="r-1") as run:
+        run.write(Locator(name), b"a", expect=ABSENT)
+    assert place.git("log", "-1", "--format=%(trailers:key=Agentm-Run,valueonly)").strip() == "r-1"
+
+
+_COMMITTING = """
+import sys
+from pathlib import Path
+from agentm_assets.history.git import Author, Repository
+Repository.open(Path(sys.argv[1])).commit({"a.md": b"a"}, "A", Author("agentm-x"))
+"""
+
+
+def test_a_commit_that_is_killed_with_all_of_its_process_group_leaves_no_lock(
+    place: Place, tmp_path: Path
+) -> None:
+    """git is held while it has the index.lock; agentm is killed; git ends its work alone."""
+    told, go = tmp_path / "told", tmp_path / "go"
+    for pipe in (told, go):
+        os.mkfifo(pipe)
+    shim = tmp_path / "bin" / "git"
+    shim.parent.mkdir()
+    real = shutil.which("git")
+    shim.write_text(
+        f"""#!/bin/sh
+case "$*" in *--index-info*)
+  echo locked >'{told}'; read -r word <'{go}'
+  {real} "$@"; echo "ended $?" >'{told}'; exit;;
+esac
+exec {real} "$@"
+"""
+    )
+    shim.chmod(0o755)
+    child = subprocess.Popen(
+        [sys.executable, "-c", _COMMITTING, place.root],
+        env={**os.environ, "PATH": f"{shim.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)},
+        start_new_session=True,
+    )
+    assert told.read_text() == "locked\n"
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    go.write_text("on\n")
+    assert told.read_text() == "ended 0\n"
+    assert not (place.root / ".git" / "index.lock").exists()
+    assert place.subjects() == ["Start"]
+    assert Repository.open(place.root).commit({"a.md": b"a"}, "A", Author("agentm-x"))
+    assert place.subjects() == ["A", "Start"]
 
 
 @pytest.mark.parametrize("state", ["merge", "rebase", "cherry-pick", "detached", "bisect"])
