@@ -63,7 +63,7 @@ def forget(
         forgotten(data, wanted)  # refused before a run is begun
         if dry_run:
             return Forgotten(place.key, wanted.status, False, None)
-        subject = f"Forget {place}\n\n{one_line(reason)[:MAX_REASON_CHARACTERS]}"
+        subject = f"Forget {place}: {one_line(reason)[:MAX_REASON_CHARACTERS]}"
         with begin(location, backend, pass_name=PASS, subject=subject) as run:
             written = run.rewrite(place, lambda old: forgotten(old, wanted))
     except EditRefused as error:

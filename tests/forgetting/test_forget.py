@@ -52,7 +52,7 @@ def test_twice_is_once(
     assert again.already and again.status == "expired" and again.outcome is None
     assert file.read_bytes() == after and git("rev-list", "--count", "HEAD") == commits
     assert git("log", "-1", "--format=%an").strip() == "agentm-forget"
-    assert "wrong" in git("log", "-1", "--format=%b")
+    assert git("log", "-1", "--format=%s").strip() == f"Forget {NOTE}: wrong"
     assert git("log", "-1", "--format=%(trailers:key=Agentm-Pass,valueonly)").strip() == "forget"
 
 
