@@ -271,7 +271,9 @@ class FsspecBackend(StorageBackend):
     def _failures_named(self, locator: Locator) -> Iterator[None]:
         try:
             yield
-        except (FileNotFoundError, FileExistsError, NotADirectoryError):
+        except (FileNotFoundError, FileExistsError, NotADirectoryError) as error:
+            if _code(error) == "NoSuchBucket":  # the whole store is gone, not a note of it
+                raise self._unreachable(error) from error
             raise
         except PermissionError as error:
             raise StorageError(
@@ -345,8 +347,13 @@ def _client_errors(protocol: str) -> tuple[type[Exception], ...]:
 def _lost_race(error: OSError) -> bool:
     if isinstance(error, FileExistsError):
         return True
+    return _code(error) in _LOST_RACE
+
+
+def _code(error: OSError) -> str:
+    """The S3 code of a refused request, "" for other failures."""
     response: Mapping[str, Any] = getattr(error.__cause__, "response", None) or {}
-    return response.get("Error", {}).get("Code") in _LOST_RACE
+    return str(response.get("Error", {}).get("Code", ""))
 
 
 def _changed(locator: Locator) -> ConcurrentModificationError:

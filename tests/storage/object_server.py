@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import boto3
+import pytest
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from s3fs import S3FileSystem
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 BUCKET = "team-notes"
@@ -27,6 +30,26 @@ class _OneAtATime:
     def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         with self._turn:
             return list(self._app(environ, start))
+
+
+@contextmanager
+def team_notes() -> Iterator[Any]:
+    """A server with one empty bucket, which this process and those it starts find by their
+    environment; a client of it. It ends with the block."""
+    with pytest.MonkeyPatch.context() as patch, object_server() as address:
+        for name, value in {
+            "AWS_ENDPOINT_URL": address,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "NO_PROXY": "127.0.0.1",
+        }.items():
+            patch.setenv(name, value)
+        S3FileSystem.clear_instance_cache()  # one of them may know the server of other tests
+        client = boto3.client("s3")
+        client.create_bucket(Bucket=BUCKET)
+        yield client
+        S3FileSystem.clear_instance_cache()
 
 
 @contextmanager

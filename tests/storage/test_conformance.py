@@ -17,7 +17,7 @@ from agentm_assets.storage.vault_backend import VaultBackend
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)  # processes that the checks start find the modules beside this file, too
 
-from object_server import BUCKET, object_server  # noqa: E402
+from object_server import BUCKET, team_notes  # noqa: E402
 
 BACKENDS = ["device-local", "vault", "fsspec memory", "fsspec s3"]
 PLACES = count()
@@ -25,15 +25,7 @@ PLACES = count()
 
 @pytest.fixture(scope="module")
 def s3_url() -> Iterator[str]:
-    import boto3
-
-    with pytest.MonkeyPatch.context() as patch, object_server() as address:
-        patch.setenv("AWS_ENDPOINT_URL", address)
-        patch.setenv("AWS_ACCESS_KEY_ID", "test")
-        patch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        patch.setenv("NO_PROXY", "127.0.0.1")
-        boto3.client("s3").create_bucket(Bucket=BUCKET)
+    with team_notes():
         yield f"s3://{BUCKET}"
 
 
