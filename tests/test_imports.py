@@ -56,9 +56,14 @@ def test_recall_and_what_capture_needs_load_neither_dagster_nor_a_model_library(
     heavy = {"dagster", "torch", "duckdb", "polars", "sentence_transformers", "transformers"}
     recall = loaded_by("import agentm_assets.cli.app, agentm_assets.cli.recall")
     assert not recall & heavy
-    capture = loaded_by(
-        "import agentm_assets.cli.entry, agentm_assets.config.vault, "
-        "agentm_assets.contract.frontmatter, agentm_assets.contract.edit, "
-        "agentm_assets.extract.aliases, agentm_assets.index.facts_reader"
-    )
-    assert not capture & (heavy | {"pydantic", "typer", "numpy", "rich"})
+    capture = loaded_by("import agentm_assets.cli.capture, agentm_assets.capture.transaction")
+    # What a real run loads at its end: tests/capture/test_processes.py.
+    assert not capture & (heavy | {"pydantic", "typer", "numpy", "rich", "tantivy", "yaml"})
+    edits = loaded_by("import agentm_assets.capture.again, agentm_assets.index.facts_reader")
+    assert not edits & (heavy | {"pydantic", "typer", "numpy", "rich"})
+
+
+def test_capture_imports_no_heavy_library_even_inside_a_function() -> None:
+    heavy = {"dagster", "torch", "duckdb", "polars", "numpy", "typer", "pydantic", "tantivy"}
+    for file in (ROOT / "agentm_assets" / "capture").glob("*.py"):
+        assert not {name.split(".")[0] for name in imported(file)} & heavy, file

@@ -122,7 +122,10 @@ def _names(single: Sequence[str], listed: Sequence[str]) -> tuple[str, ...]:
         from agentm_assets.contract.properties import list_in_text  # brings YAML
 
         names = list_in_text(text)
-        if names == [] and text.strip("[] \t"):
+        broken = (
+            ("[" in text or "]" in text) if names is None else not names and text.strip("[] \t")
+        )
+        if broken:
             raise CaptureRefused(
                 "names-not-a-list",
                 "what was given in brackets is no list of names",

@@ -7,7 +7,7 @@ fields are measured in bytes, against a sample of the index, and tantivy rounds 
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agentm_assets.index.lexical import Clause, LexicalHit, LexicalReader, idf
@@ -27,7 +27,7 @@ class MeanLengths:
 
 
 @dataclass(frozen=True, slots=True)
-class _Analysed:
+class AnalysedChunk:
     """A chunk's terms, with their numbers where BM25 needs those, and its fields' lengths."""
 
     chunk_id: int
@@ -44,9 +44,11 @@ class _Analysed:
 class FreshLexical:
     """The lexical index with some chunks more; those of `docs` stand for theirs in the index."""
 
-    def __init__(self, base: LexicalReader, docs: Iterable[LexicalDoc], means: MeanLengths) -> None:
+    def __init__(
+        self, base: LexicalReader, docs: Sequence[AnalysedChunk], means: MeanLengths
+    ) -> None:
         self._base = base
-        self._docs = [_analysed(doc) for doc in docs]
+        self._docs = docs
         self._means = {
             "title": means.title,
             "header_path": means.header_path,
@@ -93,13 +95,14 @@ class FreshLexical:
                 scores[doc.chunk_id] += weight if clause.flat else weight * self._bm25(doc, clause)
         return [LexicalHit(chunk_id, score) for chunk_id, score in scores.items()]
 
-    def _bm25(self, doc: _Analysed, clause: Clause) -> float:
+    def _bm25(self, doc: AnalysedChunk, clause: Clause) -> float:
         times = doc.counts[clause.field][clause.term]
         length = doc.lengths[clause.field] / max(1.0, self._means[clause.field])
         return (_K1 + 1) * times / (times + _K1 * (1 - _B + _B * length))
 
 
-def _analysed(doc: LexicalDoc) -> _Analysed:
+def analysed(doc: LexicalDoc) -> AnalysedChunk:
+    """The chunk as `FreshLexical` searches it: worth keeping between questions."""
     fields = {
         "title": normal(doc.title),
         "header_path": normal(doc.header_path),
@@ -107,7 +110,7 @@ def _analysed(doc: LexicalDoc) -> _Analysed:
     }
     names = normal(doc.names)
     whole = "\n".join((fields["title"], names, fields["header_path"], fields["body"]))
-    return _Analysed(
+    return AnalysedChunk(
         chunk_id=doc.chunk_id,
         counts={field: Counter(words(text)) for field, text in fields.items()},
         flat={

@@ -25,6 +25,7 @@ from agentm_assets.recall.sections import ReadNote
 from agentm_assets.recall.sources import Sources
 
 if TYPE_CHECKING:
+    from agentm_assets.index.lexical_fresh import AnalysedChunk
     from agentm_assets.index.vectors import VectorReader  # numpy: a hook has no time for it
 
 MOST_NOTES = 64
@@ -40,6 +41,7 @@ class CaptureCache:
     def __init__(self) -> None:
         self.notes: dict[tuple[str, str], IndexedNote] = {}
         self.vectors: dict[tuple[str, str], Any] = {}
+        self.words: dict[tuple[str, str], list[AnalysedChunk]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ def beside(
     found = replace(
         sources,
         facts=FreshFacts(sources.facts, rows.reader(), fresh.paths),
-        lexical=FreshLexical(lexical, _docs(fresh), means),
+        lexical=FreshLexical(lexical, _words(fresh, cache), means),
         not_indexed=fresh.paths,
         remarks=(*sources.remarks, *fresh_remarks(fresh)),
     )
@@ -130,7 +132,7 @@ def alone(
 ) -> tuple[FactsWriter, LexicalReader, DenseArm | None]:
     """The same three where there is no index: of the fresh notes, and nothing else."""
     dense = None if embedder is None else _dense(fresh, embedder, None, cache)
-    return _rows(fresh), LexicalReader.in_memory(_docs(fresh)), dense
+    return _rows(fresh), LexicalReader.in_memory(_docs(fresh.notes)), dense
 
 
 def fresh_remarks(fresh: Fresh) -> tuple[str, ...]:
@@ -267,13 +269,25 @@ def _read(entry: JournalEntry, read: ReadNote, cache: CaptureCache) -> IndexedNo
     return known or build_note(FileEntry(entry.path, len(data), 0), data, digest, None)
 
 
+def _words(fresh: Fresh, cache: CaptureCache) -> "list[AnalysedChunk]":
+    from agentm_assets.index.lexical_fresh import analysed
+
+    kept: dict[tuple[str, str], list[AnalysedChunk]] = {}
+    for indexed in fresh.notes:
+        key = (indexed.note.path, indexed.note.content_hash)
+        known = cache.words.get(key)
+        kept[key] = [analysed(doc) for doc in _docs([indexed])] if known is None else known
+    cache.words = kept
+    return [chunk for chunks in kept.values() for chunk in chunks]
+
+
 def _rows(fresh: Fresh) -> FactsWriter:
     rows = FactsWriter.in_memory()
     rows.replace_all(fresh.notes, index_id="captures", rev=0, meta={})
     return rows
 
 
-def _docs(fresh: Fresh) -> list[LexicalDoc]:
+def _docs(notes: Sequence[IndexedNote]) -> list[LexicalDoc]:
     return [
         LexicalDoc(
             chunk_id=chunk.chunk_id,
@@ -283,7 +297,7 @@ def _docs(fresh: Fresh) -> list[LexicalDoc]:
             header_path=chunk.header_path,
             body=chunk.text,
         )
-        for indexed in fresh.notes
+        for indexed in notes
         for chunk in indexed.chunks
     ]
 
