@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -263,6 +264,12 @@ def test_a_commit_that_is_killed_with_all_of_its_process_group_leaves_no_lock(
     told, go = tmp_path / "told", tmp_path / "go"
     for pipe in (told, go):
         os.mkfifo(pipe)
+    pipes = [os.open(pipe, os.O_RDWR) for pipe in (told, go)]
+
+    def heard() -> bytes:
+        readable, _, _ = select.select(pipes[:1], [], [], 30)
+        return os.read(pipes[0], 100) if readable else b"nothing"
+
     shim = tmp_path / "bin" / "git"
     shim.parent.mkdir()
     real = shutil.which("git")
@@ -281,11 +288,13 @@ exec {real} "$@"
         env={**os.environ, "PATH": f"{shim.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)},
         start_new_session=True,
     )
-    assert told.read_text() == "locked\n"
+    assert heard() == b"locked\n"
     os.killpg(child.pid, signal.SIGKILL)
     child.wait()
-    go.write_text("on\n")
-    assert told.read_text() == "ended 0\n"
+    os.write(pipes[1], b"on\n")
+    assert heard() == b"ended 0\n"
+    for pipe in pipes:
+        os.close(pipe)
     assert not (place.root / ".git" / "index.lock").exists()
     assert place.subjects() == ["Start"]
     assert Repository.open(place.root).commit({"a.md": b"a"}, "A", Author("agentm-x"))
