@@ -55,7 +55,7 @@ class CaptureRefused(Exception):
     """Nothing was saved. `code` is stable; neither message nor cure quotes what was given."""
 
     def __init__(self, code: str, message: str, cure: str) -> None:
-        super().__init__(f"{message}. {cure}.")
+        super().__init__(f"{message.rstrip('.')}. {cure.rstrip('.')}.")
         self.code = code
         self.message = message
         self.cure = cure
