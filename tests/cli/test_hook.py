@@ -8,6 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from agentm_assets.config.settings import Settings
+from agentm_assets.contract.rules import default_rules_text, load_rules
+from agentm_assets.index.publish import publish_facts, publish_lexical
+from agentm_assets.index.reconcile import ReconcileOptions, reconcile
+from agentm_assets.index.store import IndexStore
+from agentm_assets.storage.selection import open_vault
+
 ROOT = Path(__file__).resolve().parents[2]
 Hook = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -32,12 +39,22 @@ def hook(env: dict[str, str], tmp_path: Path) -> Hook:
     return run
 
 
+def index_by_words(env: dict[str, str]) -> None:
+    """What `agentm index --no-embeddings` leaves, without starting Dagster."""
+    location = Settings.load(env).location
+    store = IndexStore(location.duckdb_file)
+    vault = open_vault(location)
+    lock = location.index_dir / "pass.lock"
+    reconcile(vault, store, load_rules(vault, env), ReconcileOptions(), lock_file=lock)
+    publish_facts(store, location.facts_file)
+    publish_lexical(store, location.lexical_dir)
+
+
 @pytest.fixture
-def indexed(vault: Path, agentm: Callable[..., subprocess.CompletedProcess[str]]) -> Path:
+def indexed(vault: Path, env: dict[str, str]) -> Path:
     (vault / "oven.md").write_text("# Oven\n\nThe oven must be 240 degrees hot for the bread.\n")
     (vault / "lamp.md").write_text("# Lamp\n\nThe lamp on the desk takes a small bulb.\n")
-    done = agentm("index", "--no-embeddings")
-    assert done.returncode == 0, done.stderr
+    index_by_words(env)
     return vault
 
 
@@ -150,8 +167,6 @@ def test_a_session_begins_with_the_standing_rules_and_the_state_of_the_work(
 
 
 def test_excluded_rules_stay_hidden(hook: Hook, vault: Path) -> None:
-    from agentm_assets.contract.rules import default_rules_text
-
     rules = vault / "personal" / "_always-load"
     rules.mkdir(parents=True)
     (rules / "draft.md").write_text("Not yet.\n")
