@@ -105,13 +105,6 @@ def _vault(vault: Vault) -> Diagnosis:
 
 
 def _git(location: VaultLocation) -> Diagnosis:
-    if not location.in_folder:
-        return Diagnosis(
-            "git",
-            "warn",
-            "the store is no folder of this machine, so there is no history to undo by",
-            "keep the vault in a folder with git where passes are to rewrite notes",
-        )
     repository = open_repository(location)
     if isinstance(repository, NoRepository):
         return Diagnosis("git", "warn", repository.message, repository.cure)
