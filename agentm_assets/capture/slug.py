@@ -17,7 +17,13 @@ _JOINERS = "\u200c\u200d"  # they spell words in Persian and in scripts of India
 _WITHIN_WORD = "'\u2019\u02bc"
 # Names that some file systems give to devices, and rules that no capture may write.
 _RESERVED = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]|conin|conout|storage-rules")
-_JAMO = re.compile("[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]")
+# Two characters of one Hangul syllable: leading and vowel or syllable, vowel and trailing, and so on
+# (Unicode Standard Annex 29, GB6 to GB8).
+_HANGUL = re.compile(
+    "[\u1100-\u115f\ua960-\ua97c][\u1100-\u11a7\ua960-\ua97c\ud7b0-\ud7c6\uac00-\ud7a3]"
+    "|[\u1160-\u11a7\ud7b0-\ud7c6\uac00-\ud7a3][\u1160-\u11ff\ud7b0-\ud7fb]"
+    "|[\u11a8-\u11ff\ud7cb-\ud7fb][\u11a8-\u11ff\ud7cb-\ud7fb]"
+)
 
 
 def slugify(title: str) -> str:
@@ -129,5 +135,4 @@ def _sticks(before: str, after: str) -> bool:
         return True
     if unicodedata.combining(before) == 9:  # a virama binds the next letter to it
         return unicodedata.category(after)[0] == "L"
-    hangul = "\uac00" <= before <= "\ud7a3" or _JAMO.match(before) is not None
-    return hangul and _JAMO.match(after) is not None
+    return _HANGUL.fullmatch(before + after) is not None
