@@ -80,11 +80,11 @@ class Settled:
             return self.outcome.text
         counts = (
             (self.captures, "captures committed"),
-            (self.recovered, "writes of an interrupted run looked after"),
+            (self.recovered, "files of interrupted runs committed"),
             (self.deletions, "deletions committed"),
-            (self.held, "missing files looked for again next time"),
+            (self.held, "missing files that the next pass looks for again"),
         )
-        return ", ".join(f"{count:,} {what}" for count, what in counts if count) or "nothing to do"
+        return ", ".join(f"{what}: {count:,}" for count, what in counts if count) or "nothing to do"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def standing(location: VaultLocation) -> Standing:
     if not count:
         return Standing(0, "every capture is committed")
     why = repository.under_way() or "the next pass commits them (agentm index)"
-    return Standing(count, f"{count:,} captures are not committed yet: {why}")
+    return Standing(count, f"captures not committed yet: {count:,}; {why}")
 
 
 def settle(

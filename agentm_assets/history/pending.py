@@ -5,6 +5,7 @@ that stays was left by a run that was killed, or that git could not serve: the n
 commits what really is on the disk.
 """
 
+import errno
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,7 +47,8 @@ class PendingWrites:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         handle = os.open(self.file, flags, 0o666)
         try:
-            os.write(handle, data)
+            if os.write(handle, data) < len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.file))
             os.fsync(handle)
         finally:
             os.close(handle)

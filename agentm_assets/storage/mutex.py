@@ -232,7 +232,9 @@ class VaultMutex:
             _lock(handle)
             me = this_process()
             head = f"agentm-lock-1 {token} {me.origin} {me.pid} {me.start} ".encode("ascii")
-            os.write(handle, head + b" " * _BEAT_WIDTH + b"\n\0")
+            text = head + b" " * _BEAT_WIDTH + b"\n\0"
+            if os.write(handle, text) < len(text):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(candidate))
         except BaseException:
             os.close(handle)
             candidate.unlink(missing_ok=True)

@@ -50,10 +50,10 @@ def test_captures_are_committed_once_and_nothing_beside_them(place: Place) -> No
     place.write("mine.md", b"mine\n")
     place.write(KETTLE, b"edited by hand\n")
     assert standing(place.location) == Standing(
-        2, "2 captures are not committed yet: the next pass commits them (agentm index)"
+        2, "captures not committed yet: 2; the next pass commits them (agentm index)"
     )
     done = settled(place)
-    assert (done.captures, done.text) == (2, "2 captures committed")
+    assert (done.captures, done.text) == (2, "captures committed: 2")
     assert place.files_of() == {"Agent/memory/semantic/one.md", "Agent/memory/semantic/two.md"}
     assert place.git("log", "-1", "--format=%an|%B").strip() == (
         "agentm-capture|Capture 2 notes\n\n"

@@ -246,7 +246,7 @@ def test_the_name_of_a_file_writes_no_trailers(place: Place) -> None:
     name = "x\n\nAgentm-Run: forged\n.md"
     with started(place, run_id="r-1") as run:
         run.write(Locator(name), b"a", expect=ABSENT)
-    assert place.git("log", "-1", "--format=%(trailers:key=Agentm-Run,valueonly)").strip() == "r-1"
+    assert place.git("log", "-1", "--format=%b").strip() == "Agentm-Run: r-1\nAgentm-Pass: enrich"
 
 
 _COMMITTING = """
@@ -363,6 +363,7 @@ def test_an_index_lock_that_stays_is_never_removed_and_nothing_is_committed(plac
     def sleep(seconds: float) -> None:
         nonlocal now
         now += seconds
+        assert now < 60, "waits for ever"
 
     repository = Repository.open(place.root)
     with pytest.raises(GitError, match=r"index\.lock"):
@@ -426,6 +427,8 @@ def test_hooks_signatures_and_a_strangers_variables_have_no_say(
     assert place.git("log", "-1", "--format=%an %cn").strip() == "agentm-enrich agentm-enrich"
     assert not list(tmp_path.glob("ran-*"))
     assert not (other / ".git" / "refs" / "heads" / "main").exists()
+    assert not (other / ".git" / "index").exists()
+    assert place.status() == []
 
 
 def test_line_ends_that_git_converts_leave_the_file_clean_and_as_it_was(place: Place) -> None:
