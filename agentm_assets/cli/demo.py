@@ -21,12 +21,16 @@ if TYPE_CHECKING:
     from agentm_assets.storage.seam import StorageBackend
 
 
+NEW_FACT = "The tasting panel meets in the small kitchen on Thursdays; bring your own mug."
+NEW_QUESTION = "When do people taste the tea?"
+
+
 def command(
     path: Annotated[
         Path | None, typer.Argument(help="Where to put the sample vault; it must not exist.")
     ] = None,
 ) -> None:
-    """Make the sample vault, index it, and answer questions asked in other words."""
+    """Make the sample vault, index it, ask it in other words; save a fact and ask for that, too."""
     from agentm_assets.config.directories import cache_dir, data_dir
     from agentm_assets.contract.rules import default_rules_text
     from agentm_assets.demo import demo_questions, sample_vault
@@ -76,11 +80,29 @@ def command(
             typer.echo(printable(f"  {best['path']}"))
             typer.echo(printable(f"  {' '.join(best['snippet'].split())[:160]}"))
     typer.echo(f"\n{right} of {len(questions)} answered as expected")
+    kept = _saved_and_found(root)
     typer.echo(
         f"look at it: agentm up --vault {printable(str(root))}, then open the address it prints"
     )
-    if right < len(questions) / 2:
+    if right < len(questions) / 2 or not kept:
         raise typer.Exit(RED_STATE)
+
+
+def _saved_and_found(root: Path) -> bool:
+    """Save a fact in one process and ask for it in another, before any index run."""
+    vault = ("--vault", str(root))
+    saved = _agentm("capture", NEW_FACT, "--json", *vault, capture=True)
+    asked = _agentm("recall", NEW_QUESTION, "-k", "3", "--json", *vault, capture=True)
+    for done in (saved, asked):
+        if done.returncode != 0:
+            typer.echo(done.stderr, err=True)
+            return False
+    path = json.loads(saved.stdout)["path"]
+    found = path in [hit["path"] for hit in json.loads(asked.stdout)["hits"]]
+    typer.echo(f"\nsaved a moment ago, not indexed yet: {printable(path)}")
+    typer.echo(f"{'✓' if found else '✗'} {NEW_QUESTION}")
+    typer.echo(f"  {NEW_FACT}" if found else "  it was not found")
+    return found
 
 
 def _add_sample(store: "StorageBackend", sample: Path) -> None:

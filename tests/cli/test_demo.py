@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from agentm_assets.cli.demo import NEW_FACT, NEW_QUESTION
 from agentm_assets.demo import demo_questions, sample_vault
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -54,7 +55,8 @@ def test_the_sample_is_made_committed_and_not_changed_by_indexing(shown: Shown) 
     assert shown.git("log", "--format=%an: %s") == (
         "agentm-init: Add the sample notes\nagentm-init: Start the vault\n"
     )
-    assert shown.git("status", "--porcelain") == ""
+    new = shown.git("status", "--porcelain", "--untracked-files=all")
+    assert [line[:3] for line in new.splitlines()] == ["?? "], "only what the demo captured itself"
     assert not (shown.home / ".config").exists(), "the demo is no profile"
 
 
@@ -73,6 +75,11 @@ def test_every_question_is_shown_with_its_outcome_and_most_are_answered(shown: S
     assert "Traceback" not in shown.done.stderr
     assert shown.done.returncode == 0, shown.done.stderr
     assert right >= len(questions) - 1
+
+
+def test_a_fact_is_saved_and_found_in_other_words_before_any_index_run(shown: Shown) -> None:
+    assert NEW_FACT.split()[2] not in NEW_QUESTION
+    assert f"✓ {NEW_QUESTION}\n  {NEW_FACT}\n" in shown.done.stdout
 
 
 def test_a_folder_that_exists_is_left_alone(agentm: Run, vault: Path) -> None:
