@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +14,8 @@ from agentm_assets.config.vault import VaultLocation
 from agentm_assets.contract.rules import RulesError, load_rules
 from agentm_assets.history.outcome import GitTrouble, NoRepository
 from agentm_assets.history.run import open_repository
+from agentm_assets.hooks.log import LOG as HOOK_LOG
+from agentm_assets.hooks.log import failures_since
 from agentm_assets.index.facts_reader import FactsReader
 from agentm_assets.index.lexical import LexicalReader
 from agentm_assets.index.serving import ServingUnreadable
@@ -25,6 +28,7 @@ from agentm_assets.storage.selection import open_vault, storage_preview
 from agentm_assets.storage.vault import Vault
 
 LOW_DISK_BYTES = 512 * 1024 * 1024
+_HOOK_DAYS = timedelta(days=7)
 
 Outcome = Literal["ok", "warn", "fail"]
 
@@ -71,6 +75,7 @@ def diagnose(
         lambda: _lexical(location.lexical_dir),
         lambda: _vectors(location.vectors_dir, settings),
         lambda: _dagster(location.dagster_home),
+        lambda: _hooks(location),
     )
     return tuple(look() for look in looks)
 
@@ -102,6 +107,23 @@ def _vault(vault: Vault) -> Diagnosis:
             "agentm status --findings lists them with their cures",
         )
     return Diagnosis("vault", "ok", message)
+
+
+def _hooks(location: VaultLocation) -> Diagnosis:
+    try:
+        failed = failures_since(location, _HOOK_DAYS, datetime.now().astimezone())
+    except OSError as error:
+        return Diagnosis("hooks", "warn", f"their log can't be read: {error.strerror}")
+    if not failed:
+        return Diagnosis("hooks", "ok", f"none failed in {_HOOK_DAYS.days} days")
+    last = failed[-1]
+    return Diagnosis(
+        "hooks",
+        "warn",
+        f"{len(failed):,} failed in {_HOOK_DAYS.days} days, {last.hook} at {last.at} the last: "
+        f"{last.reason}",
+        f"see {location.log_dir / HOOK_LOG}; a running agentm mcp answers prompts fastest",
+    )
 
 
 def _git(location: VaultLocation) -> Diagnosis:

@@ -108,6 +108,20 @@ def test_what_goes_wrong_is_logged_and_the_host_goes_on(
     assert "agentm index" in failures(tmp_path)[0]
 
 
+def test_doctor_counts_what_hooks_could_not_do(
+    hook: Hook, vault: Path, agentm: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    def looked_at() -> dict[str, str]:
+        checks = json.loads(agentm("doctor", "--json").stdout)["checks"]
+        return next(check for check in checks if check["name"] == "hooks")
+
+    assert looked_at()["outcome"] == "ok"
+    hook("prompt", *PATIENT, stdin={"prompt": "How hot is the oven?"})
+    found = looked_at()
+    assert found["outcome"] == "warn"
+    assert "1 failed" in found["message"] and "agentm index" in found["message"]
+
+
 def test_the_deadline_holds(hook: Hook, indexed: Path, tmp_path: Path) -> None:
     done = hook("prompt", "--budget-ms", "1", stdin={"prompt": "How hot is the oven?"})
     assert (done.returncode, done.stdout) == (0, "")
