@@ -17,7 +17,7 @@ _JOINERS = "\u200c\u200d"  # they spell words in Persian and in scripts of India
 _WITHIN_WORD = "'\u2019\u02bc"
 # Names that some file systems give to devices, and rules that no capture may write.
 _RESERVED = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]|conin|conout|storage-rules")
-# Two characters of one Hangul syllable: leading and vowel or syllable, vowel and trailing, and so on
+# Two characters of one Hangul syllable: leading and vowel, vowel and trailing, and so on
 # (Unicode Standard Annex 29, GB6 to GB8).
 _HANGUL = re.compile(
     "[\u1100-\u115f\ua960-\ua97c][\u1100-\u11a7\ua960-\ua97c\ud7b0-\ud7c6\uac00-\ud7a3]"
