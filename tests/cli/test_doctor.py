@@ -22,6 +22,7 @@ NAMES = [
     "lexical",
     "vectors",
     "dagster",
+    "hooks",
 ]
 
 
@@ -92,6 +93,7 @@ def test_a_fresh_machine_lacks_the_index_and_nothing_is_made_by_looking(
         "lexical": "fail",
         "vectors": "warn",
         "dagster": "warn",
+        "hooks": "ok",
     }
     assert checks["vault"]["message"].startswith("1 notes, 0 other files, 1 passed over")
     assert checks["model"]["message"].endswith("is not exported yet")
