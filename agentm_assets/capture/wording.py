@@ -24,7 +24,9 @@ _READ_AHEAD = 64 * 1024  # of a long text, for a title
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 # A clause ends at such a mark before a blank, or at one of the scripts that write no blanks.
-_CLAUSE_END = re.compile("[.!?;](?=\\s|\\Z)|[\u3002\uff01\uff1f\uff1b\u0964\u061f\u06d4]")
+_CLAUSE_END = re.compile(
+    "(?<![.\\s]\\w)[.!?;](?=\\s|\\Z)|[\u3002\uff01\uff1f\uff1b\u0964\u061f\u06d4]"
+)
 _SHORTEST_CLAUSE = 12  # "e.g." and "v2." end none; a script without blanks says more in less
 _LINES_READ = 200
 _TAG_EDGES = re.compile(r"\A[#\s-]+|[\s-]+\Z")

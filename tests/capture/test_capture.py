@@ -9,7 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentm_assets.capture.refusals import refusals
-from agentm_assets.capture.request import NOT_YET_INDEXED, CaptureFailed, CaptureRefused
+from agentm_assets.capture.request import (
+    NOT_YET_INDEXED,
+    CaptureFailed,
+    CaptureRefused,
+    CaptureRequest,
+)
+from agentm_assets.capture.wording import check_wording
 from agentm_assets.contract import properties
 from agentm_assets.contract.rules import default_rules_text
 from agentm_assets.contract.vocabulary import KEY_ORDER
@@ -372,3 +378,30 @@ class TestRules:
         (desk.root / "standards/storage-rules.md").symlink_to(desk.folder / "nowhere")
         with pytest.raises(CaptureFailed):
             desk.capture("a text", type="fix")
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# Heading: one\n\ntext", "Heading: one"),
+        ("- [ ] buy milk, e.g. two bottles. Then go.", "buy milk, e.g. two bottles"),
+        ("> see [[link|Label]] and [a](http://x) **bold** text. More", "see Label and a bold text"),
+        ("```sh\nls -l\n```", "ls -l"),
+        ("东西在厨房。另一个。", "东西在厨房"),
+        ("v2.1 is out now. Update.", "v2.1 is out now"),
+        ("---\ntitle: x\n---\nReal start here. Rest.", "Real start here"),
+        ("word " * 50, ("word " * 20).strip()),
+        ("***\n---\n\n?!", "*** --- ?!"),
+    ],
+)
+def test_a_title_is_the_first_clause(desk: Desk, text: str, title: str) -> None:
+    assert properties.title(desk.properties(desk.capture(text).path)) == title
+
+
+def test_a_title_is_found_in_linear_time(growth: Any) -> None:
+    for piece in ("- ", "[[", "*_", "---\n", "> ", "a.b ", "\u0301", "[](", "`"):
+
+        def work(count: int, piece: str = piece) -> None:
+            check_wording(CaptureRequest(piece * count + "x"))
+
+        assert growth(lambda: work(40_000), lambda: work(160_000), 0.02) < 8
