@@ -113,7 +113,8 @@ def _hooks(location: VaultLocation) -> Diagnosis:
     try:
         failed = failures_since(location, _HOOK_DAYS, datetime.now().astimezone())
     except OSError as error:
-        return Diagnosis("hooks", "warn", f"their log can't be read: {error.strerror}")
+        said = f"their log can't be read: {error.strerror}"
+        return Diagnosis("hooks", "warn", said, "mend the permissions of the state folder")
     if not failed:
         return Diagnosis("hooks", "ok", f"none failed in {_HOOK_DAYS.days} days")
     last = failed[-1]
@@ -133,9 +134,9 @@ def _git(location: VaultLocation) -> Diagnosis:
     if isinstance(repository, GitTrouble):
         cure = "mend that: history and undo rest on it"
         return Diagnosis("git", "warn", repository.text, cure)
-    under_way = repository.under_way()
-    if under_way is not None:
-        return Diagnosis("git", "warn", under_way)
+    obstacle = repository.obstacle()
+    if obstacle is not None:
+        return Diagnosis("git", "warn", obstacle.message, obstacle.cure)
     return Diagnosis("git", "ok", "the vault is a git repository")
 
 
