@@ -109,7 +109,8 @@ def standing(location: VaultLocation) -> Standing:
         return Standing(count, repository.text)
     if not count:
         return Standing(0, "every capture is committed")
-    why = repository.under_way() or "the next pass commits them (agentm index)"
+    obstacle = repository.obstacle()
+    why = obstacle.text if obstacle else "the next pass commits them (agentm index)"
     return Standing(count, f"captures not committed yet: {count:,}; {why}")
 
 
@@ -206,9 +207,9 @@ def commit_captures(
     repository = open_repository(location)
     if not isinstance(repository, Repository):
         return repository
-    under_way = repository.under_way()
-    if under_way is not None:
-        return GitTrouble(under_way)
+    obstacle = repository.obstacle()
+    if obstacle is not None:
+        return GitTrouble(obstacle.text)
     try:
         known = repository.tracked(repository.head(), [entry.path for entry in entries])
         files: dict[str, bytes | None] = {}
@@ -262,9 +263,9 @@ def confirm_deletions(
         _write_seen(file, {path: at for path, at in since.items() if path not in confirmed})
         if not confirmed:
             return 0, len(gone), Committed(None)
-        under_way = repository.under_way()
-        if under_way is not None:
-            return 0, len(gone), GitTrouble(under_way)
+        obstacle = repository.obstacle()
+        if obstacle is not None:
+            return 0, len(gone), GitTrouble(obstacle.text)
         only = confirmed[0] if len(confirmed) == 1 else f"{len(confirmed):,} notes"
         made = repository.commit(
             dict.fromkeys(confirmed),

@@ -123,6 +123,21 @@ def repository_trouble(root: Path) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Obstacle:
+    """A state of the repository in which a commit would end up in the midst of something."""
+
+    message: str
+    cure: str
+
+    @property
+    def text(self) -> str:
+        return (
+            f"{self.message} (cure: {self.cure}). What was written stands and is committed "
+            "afterwards."
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Author:
     """Who a commit is by: the pass, never the operator."""
 
@@ -164,25 +179,19 @@ class Repository:
         index = vault / os.fsdecode(lines[-2])
         return cls(vault, os.fsdecode(prefix), Path(os.fsdecode(lines[-3])), index)
 
-    def under_way(self) -> str | None:
-        """Why nothing may be committed now, as a sentence; None when it may."""
+    def obstacle(self) -> Obstacle | None:
+        """Why nothing may be committed now; None when it may."""
         for name, what in _UNDER_WAY.items():
             if (self._git_dir / name).exists():
-                return (
-                    f"{what} is under way in the vault's repository. Finish or abort it; what was "
-                    "written stands and is committed afterwards."
-                )
+                return Obstacle(f"{what} is under way in the vault's repository", "end or abort it")
         if git(self.vault, "symbolic-ref", "-q", "HEAD").returncode != 0:
             # Checking out a branch again would take a note that only a detached commit holds away.
-            return (
-                "no branch is checked out in the vault's repository (detached HEAD). Check one "
-                "out; what was written stands and is committed afterwards."
+            return Obstacle(
+                "no branch is checked out in the vault's repository (detached HEAD)",
+                "check one out",
             )
         if git(self.vault, "ls-files", "--unmerged", "-z").stdout:
-            return (
-                "the vault's repository holds unmerged files. Resolve them; what was written "
-                "stands and is committed afterwards."
-            )
+            return Obstacle("the vault's repository holds unmerged files", "resolve them")
         return None
 
     def head(self) -> str | None:

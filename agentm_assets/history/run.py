@@ -69,9 +69,11 @@ def require_repository(location: VaultLocation) -> None:
     repository = open_repository(location)
     if not isinstance(repository, Repository):
         raise RepositoryRequired(f"refused, nothing was changed: {repository.text}")
-    under_way = repository.under_way()
-    if under_way is not None:
-        raise RepositoryRequired(f"refused, nothing was changed: {under_way}")
+    obstacle = repository.obstacle()
+    if obstacle is not None:
+        raise RepositoryRequired(
+            f"refused, nothing was changed: {obstacle.message} (cure: {obstacle.cure})"
+        )
 
 
 def commit_turn(location: VaultLocation, backend: StorageBackend) -> VaultMutex:
@@ -202,11 +204,11 @@ class Run:
         head = repository.head()
         if repository.holds(head, path, old):
             return head
-        under_way = repository.under_way()
-        if under_way is not None:
+        obstacle = repository.obstacle()
+        if obstacle is not None:
             raise StorageError(
                 f"{path} holds changes that git has not, and they can't be committed before the "
-                f"write, so it was not changed: {under_way}"
+                f"write, so it was not changed: {obstacle.message} (cure: {obstacle.cure})"
             )
         text = message(
             f"Keep {path} as it was before {self.pass_name}",
@@ -283,9 +285,9 @@ def commit_changes(
     """One commit of what a run wrote, and of the log. The caller holds the commit turn."""
     if not isinstance(repository, Repository):
         return repository
-    under_way = repository.under_way()
-    if under_way is not None:
-        return GitTrouble(under_way)
+    obstacle = repository.obstacle()
+    if obstacle is not None:
+        return GitTrouble(obstacle.text)
     try:
         head = repository.head()
         ignored = repository.ignored([*written, LOG.key])
