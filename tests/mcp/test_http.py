@@ -147,6 +147,15 @@ def test_a_page_of_another_origin_is_refused(server: Server, origin: str, method
     assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
+def test_a_stranger_is_refused_before_anything_of_the_request_is_read(server: Server) -> None:
+    body = b"x" * 10_000_000
+    stranger = f"evil.example:{server.port}"
+    assert server.send(body, Host=stranger).status == 421
+    assert server.send(body, Origin="https://evil.example").status == 403
+    assert server.send(method="GET", path="/", Host=stranger).status == 421
+    assert server.send(method="GET", path="/", Origin="https://evil.example").status == 403
+
+
 def test_two_hosts_or_origins_are_one_too_many(server: Server) -> None:
     ours = f"http://127.0.0.1:{server.port}"
     assert server.send(Origin=ours).status == 200

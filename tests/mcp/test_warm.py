@@ -3,6 +3,7 @@
 import json
 import socket
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,9 @@ PATIENCE = 60.0
 
 def answered(state: Path) -> dict[str, Any]:
     """The first answer of a server that is starting."""
+    end = time.monotonic() + PATIENCE
     while (answer := ask(state, REQUEST, PATIENCE)) is None:
-        pass
+        assert time.monotonic() < end, "no server listens"
     return answer
 
 
