@@ -7,7 +7,7 @@ show(run.outcome)
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from os import urandom
 
@@ -30,6 +30,7 @@ from agentm_assets.storage.seam import (
     Absent,
     ConcurrentModificationError,
     LockTimeout,
+    OwnershipLost,
     StorageBackend,
     StorageError,
     content_hash,
@@ -125,6 +126,7 @@ class Run:
         self._changes: dict[str, Change] = {}
         self._written: dict[str, bytes] = {}
         self._repository = open_repository(location)
+        self._has_turn = False  # held while a rewrite that lost its races is tried again
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -154,8 +156,21 @@ class Run:
     def rewrite(self, locator: Locator, change: Callable[[bytes], bytes]) -> Written:
         """Change the file through the seam, again and again while others are quicker, and note it.
 
-        See `read_modify_write`. A change that gives the same bytes back is no write.
+        See `read_modify_write`. A change that gives the same bytes back is no write. Keeping old
+        bytes takes git a while, in which another run may write: after five lost races it is the
+        other runs that wait.
         """
+        try:
+            return self._rewrite(locator, change)
+        except (ConcurrentModificationError, OwnershipLost):
+            with commit_turn(self._location, self._backend).held():
+                self._has_turn = True
+                try:
+                    return self._rewrite(locator, change)
+                finally:
+                    self._has_turn = False
+
+    def _rewrite(self, locator: Locator, change: Callable[[bytes], bytes]) -> Written:
         latest: list[tuple[Change, bytes]] = []
 
         def announce(old: bytes, new: bytes) -> None:
@@ -217,7 +232,8 @@ class Run:
             self._rules_hash,
         )
         try:
-            with commit_turn(self._location, self._backend).held():
+            turn = commit_turn(self._location, self._backend)
+            with nullcontext() if self._has_turn else turn.held():
                 if not self._is_there(path, old):
                     # Another run wrote the file meanwhile and may have committed it: HEAD must not
                     # go back. The write that follows fails its comparison.

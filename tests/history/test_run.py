@@ -21,6 +21,7 @@ from agentm_assets.history.outcome import Committed, GitTrouble, NoRepository, R
 from agentm_assets.history.revert_log import LOG, read_log
 from agentm_assets.history.run import begin, commit_turn, require_repository
 from agentm_assets.storage.locator import Locator, LocatorInvalid
+from agentm_assets.storage.retry import ATTEMPTS
 from agentm_assets.storage.seam import ABSENT, ConcurrentModificationError, content_hash
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -247,6 +248,68 @@ def test_the_name_of_a_file_writes_no_trailers(place: Place) -> None:
     with started(place, run_id="r-1") as run:
         run.write(Locator(name), b"a", expect=ABSENT)
     assert place.git("log", "-1", "--format=%b").strip() == "Agentm-Run: r-1\nAgentm-Pass: enrich"
+
+
+def test_a_rewrite_that_lost_all_its_races_keeps_the_other_runs_waiting(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = type(place.backend).write_bytes
+    lost: list[int] = []
+
+    def lose(self: object, locator: Locator, data: bytes, **more: Any) -> str:
+        if locator == KETTLE and len(lost) < ATTEMPTS + 2:
+            lost.append(1)
+            place.write(KETTLE.key, place.read(KETTLE.key) + b"By another.\n")
+        return real(self, locator, data, **more)
+
+    monkeypatch.setattr(type(place.backend), "write_bytes", lose)
+    with started(place) as run:
+        run.rewrite(KETTLE, add_line)
+    assert place.read(KETTLE.key) == MEMORY + b"By another.\n" * (ATTEMPTS + 2) + b"More.\n"
+    assert isinstance(run.outcome, Committed)
+    (change,) = read_log(place.backend)[0]
+    kept = place.git("show", f"{change.base}:{KETTLE.key}").encode()
+    assert content_hash(kept) == change.before
+
+
+_REWRITING = """
+import os, sys
+from agentm_assets.config.vault import locate
+from agentm_assets.history.run import begin
+from agentm_assets.storage.locator import Locator
+from agentm_assets.storage.selection import open_backend
+location = locate(os.environ)
+backend = open_backend(location)
+for turn in range(8):
+    with begin(location, backend, pass_name="enrich") as run:
+        line = f"{sys.argv[1]}.{turn}\\n".encode()
+        run.rewrite(Locator("Agent/memory/semantic/kettle.md"), lambda old: old + line)
+"""
+
+
+def test_runs_that_rewrite_one_note_at_once_wait_for_each_other_and_lose_nothing(
+    place: Place, tmp_path: Path
+) -> None:
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "AGENTM_VAULT": str(place.root),
+        **{f"XDG_{n}_HOME": str(tmp_path / n.lower()) for n in ("STATE", "CACHE", "DATA")},
+    }
+    writers = [
+        subprocess.Popen([sys.executable, "-c", _REWRITING, str(number)], env=env)
+        for number in range(3)
+    ]
+    assert [writer.wait(timeout=100) for writer in writers] == [0, 0, 0]
+    lines = place.read(KETTLE.key).removeprefix(MEMORY).split()
+    assert sorted(lines) == sorted(b"%d.%d" % (n, turn) for n in range(3) for turn in range(8))
+    changes, broken = read_log(place.backend)
+    assert (len(changes), broken) == (24, 0)
+    assert len({change.after for change in changes}) == 24
+    for change in changes:
+        held = Repository.open(place.root).content(str(change.base), change.path)
+        assert held is not None and content_hash(held) == change.before
+    assert place.status() == []
 
 
 _COMMITTING = """
