@@ -125,6 +125,17 @@ def line_end_before(source: str, offset: int) -> str:
     return source[offset - 1 : offset] if source[offset - 1 : offset] in ("\r", "\n") else ""
 
 
+def joined_lines(*pieces: str) -> str:
+    """Pieces that end with whole lines, one behind the other. A line ended by a carriage return
+    alone must not become one with an empty line ended by a line feed: it gets a line feed, too."""
+    whole = ""
+    for piece in pieces:
+        if whole.endswith("\r") and piece.startswith("\n"):
+            whole = f"{whole[:-1]}\n"
+        whole += piece
+    return whole
+
+
 def _line_start(source: str, offset: int) -> int:
     return max(source.rfind("\n", 0, offset), source.rfind("\r", 0, offset)) + 1
 

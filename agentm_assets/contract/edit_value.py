@@ -10,6 +10,7 @@ from agentm_assets.contract.edit_region import (
     EditRefused,
     ListItem,
     Region,
+    joined_lines,
     line_after,
     line_end_before,
     list_items,
@@ -35,10 +36,11 @@ def replace_with_scalar(region: Region, written: str) -> str:
         if isinstance(value, yaml.SequenceNode):
             if not value.flow_style:
                 items = list_items(region)
-                kept = "".join(item.lead for item in items)
+                kept = joined_lines(*(item.lead for item in items))
                 head = source[: line_after(source, region.colon)]
                 comment = head[region.colon :]
-                return f"{head[: region.colon]} {written}{comment}{kept}{source[region.after :]}"
+                line = f"{head[: region.colon]} {written}{comment}"
+                return joined_lines(line, kept, source[region.after :])
             _refuse_comments(region)
         elif isinstance(value, yaml.ScalarNode) and value.style in ("|", ">"):
             header_end = _LINE_END.search(source, start)
@@ -91,8 +93,8 @@ def _edit_block_list(region: Region, name: str, wanted: Sequence[str]) -> str:
             lines.append(f"{indent}- {write_text(name, text)}{line_end}")
     middle_end = old[len(old) - tail - 1].after if tail < len(old) else _first_line(old[0])
     middle_start = old[head - 1].after if head else _first_line(old[0])
-    comments = "".join(item.lead for item in going if item.start not in staying)
-    return source[:middle_start] + comments + "".join(lines) + source[middle_end:]
+    comments = (item.lead for item in going if item.start not in staying)
+    return joined_lines(source[:middle_start], *comments, *lines, source[middle_end:])
 
 
 def _first_line(item: ListItem) -> int:
