@@ -272,6 +272,33 @@ def test_a_rewrite_that_lost_all_its_races_keeps_the_other_runs_waiting(
     assert content_hash(kept) == change.before
 
 
+def test_bytes_that_another_run_replaced_and_committed_are_not_committed_over_it(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.write(KETTLE.key, MEMORY + b"By hand.\n")
+    real = Repository.obstacle
+    came: list[int] = []
+
+    def another_comes(self: Repository) -> object:
+        if not came:  # the outer run has read the file, and is about to keep its bytes
+            came.append(1)
+            with started(place, run_id="inner") as inner:
+                inner.rewrite(KETTLE, lambda old: old + b"Inner.\n")
+        return real(self)
+
+    monkeypatch.setattr(Repository, "obstacle", another_comes)
+    with started(place, run_id="outer") as outer:
+        outer.rewrite(KETTLE, lambda old: old + b"Outer.\n")
+    assert place.read(KETTLE.key) == MEMORY + b"By hand.\nInner.\nOuter.\n"
+    assert place.subjects() == [
+        f"Enrich {KETTLE.key}",
+        f"Enrich {KETTLE.key}",
+        f"Keep {KETTLE.key} as it was before enrich",
+        "Start",
+    ]
+    assert place.status() == []
+
+
 _REWRITING = """
 import os, sys
 from agentm_assets.config.vault import locate

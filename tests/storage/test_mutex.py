@@ -276,6 +276,23 @@ def test_the_heart_of_another_boot_is_watched_not_compared(
         assert ours.now == 1e6 + (30.0 if beats else STALE_AFTER)
 
 
+def test_the_heart_beats_by_itself_while_the_lock_is_held_and_no_longer(
+    locks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "HEARTBEAT_EVERY", 0.001)
+    mine, beaten = threading.current_thread(), threading.Event()
+    before = threading.active_count()
+
+    def clock() -> float:
+        if threading.current_thread() is not mine:
+            beaten.set()
+        return time.monotonic()
+
+    with VaultMutex("vault", locks, clock=clock).held():
+        assert beaten.wait(30)
+    assert threading.active_count() == before
+
+
 def test_the_wait_is_bounded_and_says_who_holds_the_lock(locks: Path) -> None:
     clock = FakeClock()
     holder = VaultMutex("vault", locks, clock=clock)
