@@ -30,15 +30,18 @@ _CHECKED_BYTES = 256
 _TAIL_BYTES = 4 * 1024 * 1024
 """The newest part of a journal that is looked at when no mark is known: some 15,000 captures."""
 
+FORGETTING = "forget"
+
 _BEGIN = b"\n{"  # how every line begins, with the end of whatever stood before it
 
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """A capture whose note is on the disk.
+    """A note that was captured, captured again or forgotten, and is on the disk as the entry says.
 
     `path` is relative to the vault, `content_hash` the sha256 of the file and `fingerprint` that of
-    its body (contract.fingerprint), `captured` an ISO datetime, `by` who asked.
+    its body (contract.fingerprint), `captured` an ISO datetime, `by` who asked; FORGETTING for one
+    that a run rewrote and committed by itself, so that only recall need hear of it.
     """
 
     path: str
@@ -82,19 +85,21 @@ def end_of_journal(location: VaultLocation) -> Mark:
 
 def not_indexed(location: VaultLocation) -> Waiting:
     """The captures that the published facts have not been seen to hold."""
-    return _behind(location, _read_mark(location.index_dir / _INDEXED, "indexed"))
+    mark = _read_mark(location.index_dir / _INDEXED, "indexed")
+    return _behind(location, mark, captures_only=True)
 
 
 def not_served(location: VaultLocation, newest: int) -> Waiting:
-    """Those that words or vectors, which are published after the facts, may still lack: at most
-    the `newest`."""
+    """What words or vectors, which are published after the facts, may still lack, forgotten notes
+    included: at most the `newest`."""
     return _behind(location, _read_mark(location.index_dir / _INDEXED, "served"), newest)
 
 
 def not_committed(location: VaultLocation) -> Waiting:
     """The captures that git has not been told of; see `mark_committed`."""
     mark = _read_mark(location.log_dir / _COMMITTED, "committed")
-    return _behind(location, mark, whole=True)  # what is passed over here is never committed
+    # What is passed over here is never committed.
+    return _behind(location, mark, whole=True, captures_only=True)
 
 
 def mark_committed(location: VaultLocation, mark: Mark) -> None:
@@ -139,7 +144,12 @@ def paths_with_fingerprint(location: VaultLocation, fingerprint: str) -> list[st
 
 
 def _behind(
-    location: VaultLocation, mark: Mark, newest: int | None = None, *, whole: bool = False
+    location: VaultLocation,
+    mark: Mark,
+    newest: int | None = None,
+    *,
+    whole: bool = False,
+    captures_only: bool = False,
 ) -> Waiting:
     with _opened(location) as file:
         if file is None:
@@ -154,7 +164,7 @@ def _behind(
     lines = data.split(b"\n")
     while lines and (newest is None or len(found) < newest):
         entry = _entry(lines.pop())
-        if entry is not None:
+        if entry is not None and not (captures_only and entry.by == FORGETTING):
             found.setdefault(entry.path, entry)  # the newest entry of a path counts
     older += sum(1 for line in lines if line.startswith(b"{"))
     return Waiting(tuple(reversed(found.values())), older, end)

@@ -44,12 +44,13 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class ForgottenNote:
     """`already`: it was forgotten before, and nothing was changed. `history`: what git made of it,
-    None when nothing was written."""
+    None when nothing was written. `remark`: what else is to be known."""
 
     path: str
     status: str
     already: bool
     history: str | None
+    remark: str | None
 
 
 class Memory:
@@ -170,7 +171,7 @@ class Memory:
         path = note_path(path, rules.excludes)
         done = forget(location, open_backend(location), path, reason, datetime.now(UTC))
         history = None if done.outcome is None else done.outcome.text
-        return ForgottenNote(done.path, done.status, done.already, history)
+        return ForgottenNote(done.path, done.status, done.already, history, done.remark)
 
     def _sources(self) -> Sources:
         settings = self._settings()
