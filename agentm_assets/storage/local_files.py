@@ -5,6 +5,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -62,6 +63,7 @@ class LocalFiles(StorageBackend):
     def __init__(self, root: Path, locks_dir: Path) -> None:
         self._root = os.path.realpath(root)
         self._locks_dir = locks_dir
+        self._lock_timeout: float | None = None  # the mutex's own
 
     @classmethod
     def open(cls, root: str, locks_dir: str) -> Self:
@@ -108,6 +110,11 @@ class LocalFiles(StorageBackend):
             ) from error
         finally:
             os.close(handle)
+
+    def impatient(self) -> Self:
+        other = copy(self)
+        other._lock_timeout = 0.0
+        return other
 
     def write_bytes(self, locator: Locator, data: bytes, *, expect: Expect = None) -> str:
         return self._put(locator, data, expect)
@@ -179,7 +186,7 @@ class LocalFiles(StorageBackend):
             check_name(locator)
         with (
             _failures_named(target),
-            self._mutex().held() as ownership,
+            self._mutex().held(self._lock_timeout) as ownership,
             self._folder(source.parent) as old,
             self._folder(target.parent, make=True) as new,
         ):
@@ -219,7 +226,7 @@ class LocalFiles(StorageBackend):
             if isinstance(expect, Absent):
                 create_file(path, data)
                 return content_hash(data)
-            with self._mutex().held() as ownership:
+            with self._mutex().held(self._lock_timeout) as ownership:
 
                 def last_look() -> None:
                     self._compare(locator, expect)

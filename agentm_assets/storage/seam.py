@@ -185,6 +185,11 @@ class StorageBackend(ABC):
         Raises WriteRefused, LockTimeout, OwnershipLost, StorageError.
         """
 
+    def impatient(self) -> Self:
+        """The same store, whose rewriting raises LockTimeout at once instead of waiting for the
+        vault's lock. A store that waits for no lock is that already."""
+        return self
+
     def write(self, locator: Locator, text: str, *, expect: Expect = None) -> str:
         """`write_bytes` of UTF-8 text, line ends untouched."""
         return self.write_bytes(locator, text.encode("utf-8"), expect=expect)
