@@ -171,15 +171,19 @@ def _apply(
         except EditRefused:
             count_refusal(location, "reinforced-note-unreadable", "capture", now)
             return True
-        reinforcement = replace(reinforcement, expected=content_hash(new), count=count)
-        replace_whole(file, json.dumps(asdict(reinforcement)))
+        tried = replace(reinforcement, expected=content_hash(new), count=count)
+        replace_whole(file, json.dumps(asdict(tried)))
         try:
             written = backend.write_bytes(place, new, expect=content_hash(data))
-        except ConcurrentModificationError:
-            unknown = False  # it did not: what is there now is another's, be it byte for byte this
+        except (ConcurrentModificationError, LockTimeout, AlreadyHeld) as error:
+            # It did not happen. What is there now is another's, be it byte for byte this one.
+            unknown = False
+            replace_whole(file, json.dumps(asdict(replace(tried, expected=""))))
+            if not isinstance(error, ConcurrentModificationError):
+                raise
             continue
         except OwnershipLost:
-            unknown = True
+            unknown, reinforcement = True, tried
             continue
         _journal(location, reinforcement, written)
         return True

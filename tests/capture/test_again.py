@@ -13,6 +13,7 @@ import pytest
 from agentm_assets.capture import journal, reinforcement
 from agentm_assets.capture.reinforcement import work_off
 from agentm_assets.capture.state import capture_state
+from agentm_assets.capture.waiting import files_waiting
 from agentm_assets.contract import properties
 from agentm_assets.contract.edit import set_key
 from agentm_assets.contract.rules import load_rules
@@ -396,3 +397,21 @@ def test_a_folder_that_can_not_be_used_ends_no_capture_in_a_traceback(desk: Desk
     (folder / ".lock").mkdir()
     (folder / "00000000T000000-aa.json").write_bytes(b"")
     assert desk.capture("Something else.").duplicate_of is None
+
+
+def test_the_same_bytes_of_another_are_not_taken_for_ones_own_after_a_busy_lock(desk: Desk) -> None:
+    first = desk.capture(TEXT)
+    for file in put_down_twice(desk, first.path)[1:]:
+        file.unlink()
+
+    def busy() -> None:
+        assert work_off(desk.location, desk.backend, NOW) == 0
+
+    TestTheLockIsTaken().elsewhere(VaultMutex(desk.backend.identity, desk.location.locks_dir), busy)
+    (waiting,) = files_waiting(desk.location)
+    tried = json.loads(waiting.read_bytes())
+    other = reinforcement.Reinforcement(first.path, tried["fingerprint"], tried["at"], (), ())
+    data, _ = reinforcement.reinforced(desk.data(first.path), other)
+    desk.write(first.path, data)  # as a process with another state folder counts in that second
+    assert work_off(desk.location, desk.backend, NOW) == 1
+    assert count(desk, first.path) == "3"
