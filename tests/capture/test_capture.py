@@ -288,6 +288,21 @@ def test_standards_on_request_and_never_over_the_rules(desk: Desk) -> None:
     assert done.path == "standards/note-storage-rules.md"
 
 
+@pytest.mark.parametrize("by", ["agent", "scheduled"])
+def test_standards_are_the_operators(desk: Desk, by: str) -> None:
+    for space in ("standards", "Standards"):
+        with pytest.raises(CaptureRefused, match="agentm capture --space standards") as caught:
+            desk.capture("Answer last.", space=space, captured_by=by)
+        assert caught.value.code == "standards-needs-operator"
+    assert desk.notes() == []
+
+
+def test_the_operator_hears_which_option_is_meant(desk: Desk) -> None:
+    with pytest.raises(CaptureRefused, match="Give --personal"):
+        desk.capture("Blood type 0.", space="personal")
+    assert "--personal" in desk.run("capture", "--help").stdout.partition("--space")[2][:120]
+
+
 def test_personal_on_the_operators_word(desk: Desk) -> None:
     done = desk.capture("Blood type 0.", space="personal", authorization=MAY)
     assert done.path == "personal/blood-type-0.md"
@@ -373,6 +388,13 @@ class TestRules:
             assert desk.capture(f"a {len(damage)}", type="fix").type == "fix"
             assert snapshot.read_bytes() == whole
 
+    def test_a_linked_folder_of_standards_is_broken_not_absent(self, desk: Desk) -> None:
+        (desk.folder / "elsewhere").mkdir()
+        (desk.root / "standards").symlink_to(desk.folder / "elsewhere")
+        with pytest.raises(CaptureFailed, match="link"):
+            desk.capture("a text", type="fix")
+        assert desk.capture("another text").type is None
+
     def test_a_link_in_the_place_of_the_rules_is_broken_not_absent(self, desk: Desk) -> None:
         (desk.root / "standards").mkdir()
         (desk.root / "standards/storage-rules.md").symlink_to(desk.folder / "nowhere")
@@ -392,6 +414,19 @@ class TestRules:
         ("---\ntitle: x\n---\nReal start here. Rest.", "Real start here"),
         ("word " * 50, ("word " * 20).strip()),
         ("***\n---\n\n?!", "*** --- ?!"),
+        ("Set max_retry_count in my_app.cfg", "Set max_retry_count in my_app.cfg"),
+        (
+            "__init__ and __all__ stay in *.py and *.pyi",
+            "__init__ and __all__ stay in *.py and *.pyi",
+        ),
+        ("__init__.py comes first", "__init__.py comes first"),
+        ("*.py, *.md and 2*3*4 files", "*.py, *.md and 2*3*4 files"),
+        ("f(*args, **kwargs) and *args", "f(*args, **kwargs) and *args"),
+        ("_private, trailing_x and _this_", "_private, trailing_x and this"),
+        ("**Bold *and* more**: `a_b` and __loud words__", "Bold and more: a_b and loud words"),
+        ("***all*** of *it*, (*here*)", "all of it, (here)"),
+        ("`*a* _b_` is **code of `_c_`**", "*a* _b_ is code of _c_"),
+        ("## `__init__` **must** be empty", "__init__ must be empty"),
     ],
 )
 def test_a_title_is_the_first_clause(desk: Desk, text: str, title: str) -> None:
@@ -399,7 +434,21 @@ def test_a_title_is_the_first_clause(desk: Desk, text: str, title: str) -> None:
 
 
 def test_a_title_is_found_in_linear_time(growth: Any) -> None:
-    for piece in ("- ", "[[", "*_", "---\n", "> ", "a.b ", "\u0301", "[](", "`"):
+    for piece in (
+        "- ",
+        "[[",
+        "*_",
+        "*a",
+        "_a ",
+        "*a\n",
+        "(_",
+        "---\n",
+        "> ",
+        "a.b ",
+        "\u0301",
+        "[](",
+        "`",
+    ):
 
         def work(count: int, piece: str = piece) -> None:
             check_wording(CaptureRequest(piece * count + "x"))
