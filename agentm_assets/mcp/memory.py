@@ -24,10 +24,11 @@ from agentm_assets.reading.places import note_path
 from agentm_assets.recall.answer import Answer
 from agentm_assets.recall.context import entity_context
 from agentm_assets.recall.errors import IndexMissing
+from agentm_assets.recall.narrowing import check_narrowing
 from agentm_assets.recall.opening import WarmSources
 from agentm_assets.recall.pipeline import recall
 from agentm_assets.recall.question import RecallOptions
-from agentm_assets.recall.ranking import load_ranking
+from agentm_assets.recall.ranking import known_types, load_ranking
 from agentm_assets.recall.sources import Sources
 from agentm_assets.recall.used import note_recall
 from agentm_assets.storage.seam import StorageError, StoreUnreachable
@@ -125,7 +126,10 @@ class Memory:
 
     def _recall(self, question: str, options: RecallOptions) -> Answer:
         try:
-            answer = recall(question, options, self._sources())
+            sources = self._sources()
+            vault = open_vault(self.location())
+            check_narrowing(options, sources.facts, lambda: known_types(vault, self._env))
+            answer = recall(question, options, sources)
             note_recall(self.location(), answer, options.now)
             return answer
         except ServingUnreadable:
