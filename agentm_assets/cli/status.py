@@ -70,7 +70,7 @@ def _captures(location: "VaultLocation") -> "CaptureState":
 
 
 def _captured(captures: "CaptureState") -> str:
-    parts = [f"{captures.captures_waiting:,} wait for the next pass"]
+    parts = [f"not indexed yet: {captures.captures_waiting:,} (recall finds them all the same)"]
     if captures.reinforcements_waiting:
         parts.append(f"{captures.reinforcements_waiting:,} repeats wait to be counted")
     refused = ", ".join(f"{code} {count:,}" for code, count in captures.refusals.items())

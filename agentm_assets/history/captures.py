@@ -108,10 +108,10 @@ def standing(location: VaultLocation) -> Standing:
     if not isinstance(repository, Repository):
         return Standing(count, repository.text)
     if not count:
-        return Standing(0, "every capture is committed")
+        return Standing(0, "every capture is in git")
     obstacle = repository.obstacle()
     why = obstacle.text if obstacle else "the next pass commits them (agentm index)"
-    return Standing(count, f"captures not committed yet: {count:,}; {why}")
+    return Standing(count, f"captures not in git yet: {count:,}; {why}")
 
 
 def settle(

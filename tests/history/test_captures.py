@@ -50,7 +50,7 @@ def test_captures_are_committed_once_and_nothing_beside_them(place: Place) -> No
     place.write("mine.md", b"mine\n")
     place.write(KETTLE, b"edited by hand\n")
     assert standing(place.location) == Standing(
-        2, "captures not committed yet: 2; the next pass commits them (agentm index)"
+        2, "captures not in git yet: 2; the next pass commits them (agentm index)"
     )
     done = settled(place)
     assert (done.captures, done.text) == (2, "captures committed: 2")
@@ -60,7 +60,7 @@ def test_captures_are_committed_once_and_nothing_beside_them(place: Place) -> No
         "Agentm-Run: run-1\nAgentm-Pass: capture\nAgentm-Rules: abc"
     )
     assert sorted(place.status()) == [f" M {KETTLE}", "?? mine.md"]
-    assert standing(place.location) == Standing(0, "every capture is committed")
+    assert standing(place.location) == Standing(0, "every capture is in git")
     again = settled(place)
     assert (again.captures, again.text, again.outcome) == (0, "nothing to do", Committed(None))
     assert len(place.subjects()) == 2
