@@ -84,6 +84,14 @@ def filing_rules(
     return rules
 
 
+def hash_in_force(
+    location: VaultLocation, backend: StorageBackend, env: Mapping[str, str]
+) -> str | None:
+    """The hash of the rules in force; None while they are broken."""
+    rules = filing_rules(location, backend, env)
+    return rules.rules_hash if isinstance(rules, FilingRules) else None
+
+
 def _validated(found: _Found) -> FilingRules | BrokenRules:
     from agentm_assets.contract.rules import RulesError, parse_rules
 

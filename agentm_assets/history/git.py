@@ -28,6 +28,7 @@ REF_ATTEMPTS = 5
 """How often a commit is made anew because the branch moved meanwhile."""
 
 _LOCK_WAIT = 0.1
+_LOGGED = "agentm-commit:"
 
 # Set inside a git hook, these would lead every command to the hook's repository, not the vault's.
 _REPOSITORY_VARIABLES = frozenset(
@@ -154,6 +155,16 @@ class Author:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class LoggedCommit:
+    """A commit of agentm's. `seconds` since the epoch; `run` from its trailer, "" without one."""
+
+    commit: str
+    seconds: int
+    run: str
+    files: list[str]
+
+
 class Repository:
     """The repository that a vault lies in, at its top or in a folder of it.
 
@@ -242,6 +253,29 @@ class Repository:
         """The author of the commit that brought the file in last; "" when none is found."""
         wanted = ("log", "-1", "--diff-filter=A", "--format=%an", "--", path)
         return _words(git(self.vault, "--literal-pathspecs", *wanted).stdout)
+
+    def log(self, patterns: Sequence[str], author: str, limit: int) -> list[LoggedCommit]:
+        """The newest commits by `author` whose message matches each of the patterns (git's basic
+        regular expressions, one line each), newest first, with the files of the vault in them."""
+        greps = [f"--grep={pattern}" for pattern in patterns]
+        header = f"--format={_LOGGED}%H {_LOGGED}%ct {_LOGGED}%(trailers:key=Agentm-Run,valueonly)"
+        wanted = ("log", "-z", "--name-only", "--relative", f"--max-count={limit}", "--all-match")
+        by = f"--author=^{author} <"
+        done = git(self.vault, *wanted, by, *greps, header, "--", ".")
+        if done.returncode != 0:
+            return []  # there is no commit yet
+        found: list[LoggedCommit] = []
+        for part in os.fsdecode(done.stdout).split("\0"):
+            head = part.split(f" {_LOGGED}", 2)
+            if part.startswith(_LOGGED) and len(head) == 3:
+                commit, seconds, run = head
+                found.append(
+                    LoggedCommit(commit.removeprefix(_LOGGED), int(seconds), run.strip(), [])
+                )
+            elif part and found:
+                files = found[-1].files
+                files.append(part if files else part.removeprefix("\n"))
+        return found
 
     def commit(
         self,

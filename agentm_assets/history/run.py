@@ -5,12 +5,14 @@ with history.begin(location, backend, pass_name="forget") as run:
 show(run.outcome)
 """
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
-from os import urandom
+from functools import cache
 
+from agentm_assets.capture.filing_rules import hash_in_force
 from agentm_assets.config.vault import DEVICE_LOCAL, VAULT, VaultLocation
 from agentm_assets.history import revert_log
 from agentm_assets.history.git import NO_REPOSITORY, Author, GitError, Repository, is_installed
@@ -94,7 +96,7 @@ def message(subject: str, run_id: str, pass_name: str, rules_hash: str | None) -
 
 def new_run_id(pass_name: str, now: datetime) -> str:
     """Such as forget-20260412T081500Z-3f9a2c."""
-    return f"{pass_name}-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{urandom(3).hex()}"
+    return f"{pass_name}-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
 
 
 def _now() -> datetime:
@@ -110,7 +112,7 @@ class Run:
         backend: StorageBackend,
         pass_name: str,
         run_id: str,
-        rules_hash: str | None,
+        rules_hash: Callable[[], str | None],
         now: Callable[[], datetime],
         subject: str | None,
     ) -> None:
@@ -229,7 +231,7 @@ class Run:
             f"Keep {path} as it was before {self.pass_name}",
             self.run_id,
             "capture",
-            self._rules_hash,
+            self._rules_hash(),
         )
         try:
             turn = commit_turn(self._location, self._backend)
@@ -269,7 +271,7 @@ class Run:
                         self.subject or default_subject(self.pass_name, list(self._changes)),
                         self.run_id,
                         self.pass_name,
-                        self._rules_hash,
+                        self._rules_hash(),
                     ),
                     self.pass_name,
                 )
@@ -353,14 +355,20 @@ def begin(
 
     When the block is left, also by an exception, what was written is logged and committed: one
     commit of just those files and the log, by `agentm-<pass>`, with `subject` as its first line.
-    `Run.outcome` says what became of it; show it.
+    `Run.outcome` says what became of it; show it. `rules_hash`: of the rules that the pass judged
+    by; None for one that judges nothing: then that of the rules in force is noted.
     """
     if not _PASS_NAME.fullmatch(pass_name):
         raise ValueError(f"{pass_name!r} is no name of a pass")
     chosen = run_id or new_run_id(pass_name, now())
     if not _RUN_ID.fullmatch(chosen):
         raise ValueError(f"{chosen!r} is no id of a run")
-    run = Run(location, backend, pass_name, chosen, rules_hash, now, subject)
+
+    @cache
+    def judged_by() -> str | None:
+        return rules_hash or hash_in_force(location, backend, os.environ)
+
+    run = Run(location, backend, pass_name, chosen, judged_by, now, subject)
     try:
         yield run
     finally:

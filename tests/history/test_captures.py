@@ -1,6 +1,7 @@
 """What the background commits: captures, what killed runs left, deletions on a second look."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from agentm_assets.history.outcome import Committed, GitTrouble, NoRepository
 from agentm_assets.history.pending import pending_of
 from agentm_assets.history.revert_log import LOG, Change, read_log
 from agentm_assets.history.run import begin
+from agentm_assets.history.runs import recent_captures
 from agentm_assets.storage.locator import Locator
 from agentm_assets.storage.seam import ABSENT, StorageError, content_hash
 
@@ -402,3 +404,28 @@ def test_a_killed_writers_remains_are_removed(place: Place) -> None:
     os.utime(remnant, (0, 0))
     settled(place)
     assert not remnant.exists()
+
+
+def test_commits_of_captures_are_listed_newest_first(place: Place) -> None:
+    assert recent_captures(place.location, 20) == []
+    odd = "Agent/memory/semantic/a b\n\u00e9.md"
+    capture(place, odd)
+    settled(place)
+    first = place.git("rev-parse", "HEAD").strip()
+    capture(place, "Agent/memory/semantic/two.md")
+    capture(place, "Agent/memory/semantic/three.md")
+    settled(place)
+    # Neither what the operator commits nor what a run keeps is a capture.
+    place.write("mine.md", b"mine\n")
+    place.commit_all("Capture mine.md\n\nAgentm-Run: x\nAgentm-Pass: capture")
+    place.write(KETTLE, b"edited by hand\n")
+    with begin(place.location, place.backend, pass_name="forget", now=place.clock) as run:
+        run.rewrite(Locator(KETTLE), lambda data: data + b"more\n")
+    found = recent_captures(place.location, 20)
+    assert [(each.run, each.pass_name, set(each.files)) for each in found] == [
+        ("run-1", "capture", {"Agent/memory/semantic/two.md", "Agent/memory/semantic/three.md"}),
+        ("run-1", "capture", {odd}),
+    ]
+    assert found[1].commit == first
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", found[0].at)
+    assert recent_captures(place.location, 1) == found[:1]

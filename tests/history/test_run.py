@@ -247,7 +247,9 @@ def test_the_name_of_a_file_writes_no_trailers(place: Place) -> None:
     name = "x\n\nAgentm-Run: forged\n.md"
     with started(place, run_id="r-1") as run:
         run.write(Locator(name), b"a", expect=ABSENT)
-    assert place.git("log", "-1", "--format=%b").strip() == "Agentm-Run: r-1\nAgentm-Pass: enrich"
+    trailers = place.git("log", "-1", "--format=%b").strip().split("\n")
+    assert trailers[:2] == ["Agentm-Run: r-1", "Agentm-Pass: enrich"]
+    assert [name.partition(":")[0] for name in trailers[2:]] == ["Agentm-Rules"]
 
 
 def test_a_rewrite_that_lost_all_its_races_keeps_the_other_runs_waiting(
