@@ -26,7 +26,7 @@ from agentm_assets.config.vault import VaultLocation
 from agentm_assets.contract import properties
 from agentm_assets.contract.edit import EditRefused, set_key
 from agentm_assets.contract.frontmatter import Frontmatter, read_frontmatter
-from agentm_assets.storage.locator import Locator
+from agentm_assets.storage.locator import ROOT, Locator
 from agentm_assets.storage.mutex import AlreadyHeld
 from agentm_assets.storage.seam import (
     ConcurrentModificationError,
@@ -85,11 +85,11 @@ def work_off(
         if not files:
             return 0
         with _alone(location) as alone:
-            if not alone:
-                return 0
+            if not alone or not backend.list(ROOT):
+                return 0  # of an empty folder (is it mounted?) no note is known to be gone
             return _work_off(location, backend.impatient(), files, now, most)
-    except OSError:
-        return 0  # the folder can't be used; the status says so
+    except (OSError, StorageError):
+        return 0  # the folder or the vault can't be used; the status says so
 
 
 def _work_off(

@@ -122,6 +122,14 @@ def content_hash(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
+def emptied(identity: str) -> str:
+    """What to say of a store that held notes and is empty now."""
+    return (
+        f"the vault {identity} is empty, and it held notes before: is it mounted? Mount it. If you "
+        "emptied it on purpose, put any file into it."
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class PersonalAuthorization:
     """The operator's word, for one call, that `personal/` may be written.

@@ -8,18 +8,25 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agentm_assets.capture.journal import not_committed
 from agentm_assets.capture.refusals import refusals
+from agentm_assets.capture.reinforcement import Reinforcement, put_down, work_off
 from agentm_assets.capture.request import (
     NOT_YET_INDEXED,
     CaptureFailed,
     CaptureRefused,
     CaptureRequest,
 )
+from agentm_assets.capture.waiting import files_waiting
 from agentm_assets.capture.wording import check_wording
 from agentm_assets.contract import properties
 from agentm_assets.contract.rules import default_rules_text
 from agentm_assets.contract.vocabulary import KEY_ORDER
+from agentm_assets.index.publish import publish_facts
+from agentm_assets.index.reconcile import ReconcileOptions, reconcile
+from agentm_assets.index.store import IndexStore
 from agentm_assets.storage.seam import PersonalAuthorization
+from agentm_assets.storage.selection import open_vault
 
 Desk = Any  # the class in conftest.py, which cannot be imported from here
 
@@ -454,3 +461,45 @@ def test_a_title_is_found_in_linear_time(growth: Any) -> None:
             check_wording(CaptureRequest(piece * count + "x"))
 
         assert growth(lambda: work(40_000), lambda: work(160_000), 0.02) < 8
+
+
+def swap_for_an_empty_folder(desk: Desk) -> None:
+    """As an unmounted disk leaves its mount point."""
+    desk.root.rename(desk.folder / "disk")
+    desk.root.mkdir()
+
+
+def test_nothing_is_saved_into_the_empty_mount_point_of_a_vault_that_is_away(desk: Desk) -> None:
+    first = desk.capture("The kettle boils at 96 degrees.")
+    swap_for_an_empty_folder(desk)
+    with pytest.raises(CaptureFailed, match="is it mounted") as refused:
+        desk.capture("Something else.")
+    assert refused.value.code == "vault-unusable"
+    assert desk.notes() == []
+    desk.root.rmdir()
+    (desk.folder / "disk").rename(desk.root)
+    desk.capture("Something else.")
+    assert first.path in desk.notes()
+
+
+def test_the_index_knows_too_that_the_vault_was_not_empty(desk: Desk) -> None:
+    desk.write("by-hand.md", "A note by hand.")
+    location = desk.location
+    vault, store = open_vault(location), IndexStore(location.duckdb_file)
+    lock = location.index_dir / "tables.lock"
+    reconcile(vault, store, None, ReconcileOptions(), lock_file=lock)
+    publish_facts(store, location.facts_file)
+    swap_for_an_empty_folder(desk)
+    with pytest.raises(CaptureFailed, match="is it mounted"):
+        desk.capture("Something else.")
+    desk.write("anything", "")  # the operator's word that it is the vault
+    desk.capture("Something else.")
+
+
+def test_repeats_that_wait_are_not_dropped_while_the_vault_is_away(desk: Desk) -> None:
+    first = desk.capture("The kettle boils at 96 degrees.")
+    body = not_committed(desk.location).entries[0].fingerprint
+    put_down(desk.location, Reinforcement(first.path, body, "2026-08-20T00:00:00Z", (), ()))
+    swap_for_an_empty_folder(desk)
+    assert work_off(desk.location, desk.backend, NOW) == 0
+    assert len(files_waiting(desk.location)) == 1
