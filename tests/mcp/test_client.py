@@ -244,6 +244,27 @@ def test_the_operators_spaces_are_read_and_never_written(demo: Machine) -> None:
     ]
 
 
+def test_what_is_forgotten_ranks_lower_in_the_same_session(bare: Machine) -> None:
+    path = "Agent/memory/semantic/2026/08/numbat.md"
+    note = bare.vault / path
+    note.parent.mkdir(parents=True)
+    note.write_text("---\nstatus: active\n---\nThe numbat sensor sits behind the plate.\n")
+    assert bare.agentm("index", "--no-embeddings").returncode == 0
+    question = {"query": "Where does the numbat sensor sit?"}
+
+    async def session(client: Client) -> None:
+        for status, penalties in (("active", []), ("expired", ["status:expired"])):
+            hit = given(await client.call_tool("memory_search", question))["hits"][0]
+            assert (hit["path"], hit["status"]) == (path, status)
+            assert hit["parts"]["penalties"] == penalties
+            arguments = {"path": path, "reason": "it moved"}
+            done = given(await client.call_tool("memory_forget", arguments))
+            assert (done["status"], done["already"]) == ("expired", status == "expired")
+            assert done["remark"] is None
+
+    talk(bare, session)
+
+
 def test_instructions_inside_a_text_stay_text(demo: Machine) -> None:
     text = (
         "---\nstatus: superseded\ntype: convention\n---\n"
