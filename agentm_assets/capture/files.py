@@ -22,13 +22,13 @@ def append_line(file: Path, line: str) -> None:
         os.close(handle)
 
 
-def replace_whole(file: Path, text: str) -> None:
-    """Put `text` in the place of a small file; a reader sees the old or the new, also after a power
-    cut. Raises OSError."""
+def replace_whole(file: Path, content: str | bytes) -> None:
+    """Put `content` in the place of a small file. A reader sees the old or the new, also after a
+    power cut. Raises OSError."""
     temporary = file.with_name(f"{file.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
     try:
         with temporary.open("xb") as new:
-            new.write(text.encode())
+            new.write(content.encode() if isinstance(content, str) else content)
             new.flush()
             os.fsync(new.fileno())
         temporary.replace(file)

@@ -3,7 +3,8 @@
 Many processes append to it, each line by one write. A line begins with a line end of its own, so
 that one which a full disk or a kill tore spoils no other. Two marks say how far others have come:
 
-- `log/captures-committed.json`: up to here git has been told.
+- `log/captures-committed.json`: up to here git has been told; but for single captures that it
+  could not be told of, which `log/captures-held.json` names.
 - `index/captures-indexed.json`: up to here the index holds what was captured. It lies in the cache
   and goes with it: then all of the journal waits again, and nothing is entered twice.
 
@@ -13,7 +14,7 @@ journal (restored, cut, replaced) counts as none.
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -26,6 +27,7 @@ from agentm_assets.config.vault import VaultLocation
 JOURNAL = "captures.jsonl"
 _COMMITTED = "captures-committed.json"
 _INDEXED = "captures-indexed.json"
+_HELD = "captures-held.json"
 _CHECKED_BYTES = 256
 _TAIL_BYTES = 4 * 1024 * 1024
 """The newest part of a journal that is looked at when no mark is known: some 15,000 captures."""
@@ -70,6 +72,16 @@ class Waiting(NamedTuple):
     end: Mark
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A capture that stands before the mark of git and still waits: `reason` says why it could not
+    be committed, `since` when that was first so (seconds since the epoch)."""
+
+    entry: JournalEntry
+    reason: str
+    since: float
+
+
 def append(location: VaultLocation, entry: JournalEntry) -> None:
     """Enter one capture. Raises OSError when the log can't be written."""
     line = json.dumps(asdict(entry), ensure_ascii=False, separators=(",", ":"))
@@ -96,14 +108,35 @@ def not_served(location: VaultLocation, newest: int) -> Waiting:
 
 
 def not_committed(location: VaultLocation) -> Waiting:
-    """The captures that git has not been told of; see `mark_committed`."""
+    """The captures that git does not have; see `mark_committed`. Those held back come first."""
     mark = _read_mark(location.log_dir / _COMMITTED, "committed")
     # What is passed over here is never committed.
-    return _behind(location, mark, whole=True, captures_only=True)
+    waiting = _behind(location, mark, whole=True, captures_only=True)
+    newer = {entry.path for entry in waiting.entries}
+    held = (each.entry for each in held_back(location) if each.entry.path not in newer)
+    return waiting._replace(entries=(*held, *waiting.entries))
 
 
-def mark_committed(location: VaultLocation, mark: Mark) -> None:
-    """Note that git has what was captured before `mark` (`Waiting.end`). Raises OSError."""
+def held_back(location: VaultLocation) -> tuple[Held, ...]:
+    """The captures that a pass could not commit one by one. Raises OSError."""
+    try:
+        written = json.loads((location.log_dir / _HELD).read_bytes())
+        return tuple(
+            Held(JournalEntry(**each["entry"]), str(each["reason"]), float(each["since"]))
+            for each in written
+        )
+    except FileNotFoundError:
+        return ()
+    except (ValueError, TypeError, KeyError):
+        return ()  # another version's: a pass finds the notes without it
+
+
+def mark_committed(location: VaultLocation, mark: Mark, held: Sequence[Held] = ()) -> None:
+    """Note that git has what was captured before `mark` (`Waiting.end`), but for what is `held`.
+    Raises OSError."""
+    file = location.log_dir / _HELD
+    if held or file.exists():
+        replace_whole(file, json.dumps([asdict(each) for each in held]))
     _write_marks(location.log_dir / _COMMITTED, {"committed": mark})
 
 

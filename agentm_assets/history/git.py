@@ -76,6 +76,7 @@ _UNDER_WAY: Mapping[str, str] = {
     "rebase-apply": "a rebase",
     "CHERRY_PICK_HEAD": "a cherry-pick",
     "REVERT_HEAD": "a git revert",
+    "sequencer": "a cherry-pick or revert of several commits",
     "BISECT_LOG": "a bisection",
 }
 
@@ -248,6 +249,35 @@ class Repository:
                 raise GitError(_words(done.stderr))
             lists.append([os.fsdecode(name) for name in done.stdout.split(b"\0") if name])
         return lists[0], len(lists[1])
+
+    def untracked(self, folders: Sequence[str]) -> list[str]:
+        """Files below these folders, in whatever case, that git neither has nor ignores."""
+        below = [f":(icase){folder}" for folder in folders]
+        wanted = ("ls-files", "-z", "--others", "--exclude-standard", "--", *below)
+        done = git(self.vault, *wanted)
+        if done.returncode != 0:
+            raise GitError(_words(done.stderr))
+        names = (os.fsdecode(name) for name in done.stdout.split(b"\0"))
+        return [name for name in names if name and not name.endswith("/")]
+
+    def foreign(self, paths: Iterable[str]) -> dict[str, str]:
+        """Those of the paths that this repository can't hold, and why: they lie in a repository of
+        their own, such as a submodule, or behind a link."""
+        said: dict[str, str] = {"": ""}
+
+        def why(folder: str) -> str:
+            if folder not in said:
+                place = self.vault / folder
+                if os.path.lexists(place / ".git"):
+                    said[folder] = f"{folder} is a git repository of its own: commit it there"
+                elif place.is_symlink():
+                    said[folder] = f"{folder} is a symbolic link"
+                else:
+                    said[folder] = why(folder.rpartition("/")[0])
+            return said[folder]
+
+        found = {path: why(path.rpartition("/")[0]) for path in paths}
+        return {path: reason for path, reason in found.items() if reason}
 
     def added_by(self, path: str) -> str:
         """The author of the commit that brought the file in last; "" when none is found."""
