@@ -94,8 +94,6 @@ def _preview(changes: "tuple[Change, ...]") -> None:
             typer.echo(printable(f"{change.path}: removed, as before"))
         else:
             typer.echo(printable(change.diff()))
-            if pretty := change.laid_out():
-                typer.echo(printable(f"laid out, that is:\n{pretty}"))
 
 
 def _shape(

@@ -41,16 +41,14 @@ class Change:
         return self.before == self.after
 
     def diff(self) -> str:
-        """Added and removed lines alone, each whole: what stands around them may be secret."""
-        return self._compared(_lines(self.before), _lines(self.after))
-
-    def laid_out(self) -> str:
-        """The same change in laid out JSON, for a file that holds its JSON on one line; "" for any
-        other, whose diff is readable as it is."""
-        if not any(len(line) > _WIDEST for line in (*_lines(self.before), *_lines(self.after))):
-            return ""
-        before, after = _laid_out(self.before), _laid_out(self.after)
-        return "" if before is None or after is None else self._compared(before, after)
+        """Added and removed lines alone, each whole: what stands around them may be secret. A file
+        that holds its JSON on one line is compared laid out, for the same reason."""
+        lines = (_lines(self.before), _lines(self.after))
+        if any(len(line) > _WIDEST for side in lines for line in side):
+            before, after = _laid_out(self.before), _laid_out(self.after)
+            if before is not None and after is not None:
+                return self._compared(before, after)
+        return self._compared(*lines)
 
     def _compared(self, before: list[str], after: list[str]) -> str:
         name = str(self.path)

@@ -223,20 +223,14 @@ def test_without_yes_nothing_happens_unasked(agentm: Agentm, home: Path) -> None
     assert not (home / ".cursor").exists()
 
 
-def test_the_preview_shows_long_lines_whole_and_laid_out(agentm: Agentm, home: Path) -> None:
+def test_the_preview_of_a_file_of_one_line_shows_what_is_added_and_nothing_else(
+    agentm: Agentm, home: Path
+) -> None:
     file = home / ".claude.json"
-    file.write_text(json.dumps({"a": "x" * 300, "mcpServers": {"other": {"command": "o"}}}))
+    file.write_text(json.dumps({"token": "x" * 300, "mcpServers": {"other": {"command": "o"}}}))
     shown = agentm("install", "claude-code", "--dry-run").stdout
-    assert "…" not in shown and f"-{file.read_text()}" in shown.split("\n")
-    first, _, pretty = shown.partition("laid out, that is:\n")
-    assert '+    "agentm": {' in pretty and '"mcp"' in pretty and "x" * 300 not in pretty
-    assert '"agentm"' in first
-    # A file that is laid out already is not shown twice.
-    file.write_text(json.dumps({"a": "x"}, indent=2))
-    assert (
-        "laid out"
-        not in agentm("install", "claude-code", "--dry-run").stdout.partition("settings.json")[0]
-    )
+    assert '+    "agentm": {' in shown and '"mcp"' in shown
+    assert "xxx" not in shown and "…" not in shown
 
 
 def test_json_says_what_was_done(agentm: Agentm, home: Path) -> None:
