@@ -218,22 +218,28 @@ class Run:
         repository = self._repository
         if not isinstance(repository, Repository):
             return None
-        head = repository.head()
-        if repository.holds(head, path, old):
-            return head
-        obstacle = repository.obstacle()
-        if obstacle is not None:
-            raise StorageError(
-                f"{path} holds changes that git has not, and they can't be committed before the "
-                f"write, so it was not changed: {obstacle.message} (cure: {obstacle.cure})"
-            )
-        text = message(
-            f"Keep {path} as it was before {self.pass_name}",
-            self.run_id,
-            "capture",
-            self._rules_hash(),
-        )
+        failed = f"{path} could not be committed before the write, so it was not changed"
         try:
+            head = repository.head()
+            if repository.holds(head, path, old):
+                return head
+            foreign = repository.foreign([path])
+            if foreign:
+                raise StorageError(f"{failed}: {foreign[path]}")
+            if repository.ignored([path]):
+                return None  # not to be put into history; the outcome says what that means
+            obstacle = repository.obstacle()
+            if obstacle is not None:
+                raise StorageError(
+                    f"{path} holds changes that git has not, and they can't be committed before "
+                    f"the write, so it was not changed: {obstacle.message} (cure: {obstacle.cure})"
+                )
+            text = message(
+                f"Keep {path} as it was before {self.pass_name}",
+                self.run_id,
+                "capture",
+                self._rules_hash(),
+            )
             turn = commit_turn(self._location, self._backend)
             with nullcontext() if self._has_turn else turn.held():
                 if not self._is_there(path, old):
@@ -241,11 +247,16 @@ class Run:
                     # go back. The write that follows fails its comparison.
                     return repository.head()
                 made = repository.commit({path: old}, text, Author("agentm-capture"))
+            kept = made or repository.head()
+            if not repository.holds(kept, path, old):
+                raise StorageError(
+                    f"{path} was not changed: git keeps other bytes of it than it holds, because "
+                    "of a filter in .gitattributes, so they could not be brought back. Exempt it "
+                    "there, or edit it by hand."
+                )
         except GitError as error:
-            raise StorageError(
-                f"{path} could not be committed before the write, so it was not changed: {error}"
-            ) from error
-        return made or repository.head()
+            raise StorageError(f"{failed}: {error}") from error
+        return kept
 
     def _is_there(self, path: str, data: bytes) -> bool:
         try:
@@ -308,19 +319,22 @@ def commit_changes(
         return GitTrouble(obstacle.text)
     try:
         head = repository.head()
-        ignored = repository.ignored([*written, LOG.key])
+        foreign = repository.foreign([*written, LOG.key])
+        ignored = repository.ignored(path for path in [*written, LOG.key] if path not in foreign)
         files = {
             path: data
             for path, data in written.items()
             if path not in ignored
+            and path not in foreign
             and _is_next(repository, backend, head, path, data, changes[path].before)
         }
-        if LOG.key not in ignored:
+        if LOG.key not in ignored and LOG.key not in foreign:
             files[LOG.key] = log
         made = repository.commit(files, text, Author(f"agentm-{pass_name}")) if files else None
     except GitError as error:
         return GitTrouble(str(error))
-    return Committed(made, tuple(sorted(ignored)))
+    left_out = tuple(f"{path}: {reason}" for path, reason in sorted(foreign.items()))
+    return Committed(made, tuple(sorted(ignored)), left_out)
 
 
 def _is_next(

@@ -196,13 +196,29 @@ def test_a_run_in_several_steps_is_taken_back_as_one(three: Place) -> None:
     assert three.read("a.md") == b"a at first\r\n"
 
 
-def test_bytes_that_git_can_not_give_back_exactly_are_a_conflict(place: Place) -> None:
-    place.write(".gitattributes", b"*.md text\n")
-    place.commit_all()
-    place.write("mixed.md", b"one\r\ntwo\nthree\r\n")
+@pytest.mark.parametrize("setting", ["core.autocrlf", "attributes", "none"])
+def test_mixed_line_ends_come_back_byte_for_byte_whatever_git_converts(
+    place: Place, setting: str
+) -> None:
+    if setting == "core.autocrlf":
+        place.git("config", "core.autocrlf", "true")
+    elif setting == "attributes":
+        place.write(".gitattributes", b"*.md text eol=crlf\n")
+        place.commit_all()
+    mixed = b"one\r\ntwo\nthree\r\n"
+    place.write("mixed.md", mixed)
     ran(place, "mixed.md")
+    assert fates(take_back(place)) == {"mixed.md": "restored"}
+    assert place.read("mixed.md") == mixed
+
+
+def test_what_git_was_told_to_ignore_is_a_conflict(place: Place) -> None:
+    place.write(".gitignore", b"diary.md\n")
+    place.commit_all()
+    place.write("diary.md", b"mine\n")
+    ran(place, "diary.md")
     done = take_back(place)
-    assert fates(done) == {"mixed.md": "conflict"}
+    assert fates(done) == {"diary.md": "conflict"}
     assert "git does not have" in done.files[0].reason
 
 
