@@ -192,7 +192,12 @@ class LocalFiles(StorageBackend):
         ):
             self._compare(source, expect)
             ownership.check()
-            _move(source.name, old, target.name, new)
+
+            def look() -> None:
+                self._compare(target, expect)
+                ownership.check()
+
+            _move(source.name, old, target.name, new, look)
             for folder in (new, old):
                 os.fsync(folder)
 
@@ -420,8 +425,13 @@ def _unseen(locator: Locator, error: OSError) -> StorageError:
     )
 
 
-def _move(source: str, old: int, target: str, new: int) -> None:
-    """Give the file its new name, never one that is taken, then take the old name away."""
+def _move(source: str, old: int, target: str, new: int, look: Callable[[], None]) -> None:
+    """Give the file its new name, never one that is taken, then take the old name away.
+
+    `look` raises unless the file under the new name is the one that was meant and the lock is still
+    held. A process may be stopped before any step and go on when another has written: no step
+    removes a name without having made sure that it was this very file's.
+    """
     try:
         os.link(source, target, src_dir_fd=old, dst_dir_fd=new, follow_symlinks=False)
     except FileExistsError:
@@ -429,8 +439,43 @@ def _move(source: str, old: int, target: str, new: int) -> None:
     except OSError as error:
         if error.errno not in _NO_HARD_LINKS:
             raise
-        # Without hard links the name is reserved by an empty file, which the rename replaces.
+        # Without hard links the name is reserved by an empty file, which the rename replaces. What
+        # another wrote in the last moment is moved, not lost, and `look` says so.
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, dir_fd=new))
         os.rename(source, target, src_dir_fd=old, dst_dir_fd=new)
-    else:
-        os.unlink(source, dir_fd=old)
+        look()
+        return
+    moved = os.stat(target, dir_fd=new, follow_symlinks=False)
+    try:
+        look()
+        if not _retire(source, old, moved):
+            raise ConcurrentModificationError(
+                f"{source} was written while it was moved; it stays where it was. Read it again"
+            )
+    except BaseException:
+        _retire(target, new, moved)
+        raise
+
+
+def _retire(name: str, folder: int, file: os.stat_result) -> bool:
+    """Take a name away from just this file; False when the name is another's by now.
+
+    The name is first moved to a private one, since what is found there can't be swapped any more.
+    Another's file gets its name back at once.
+    """
+    aside = f".agentm-moved-{os.urandom(8).hex()}"
+    try:
+        os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+    except FileNotFoundError:
+        return False
+    mine = os.path.samestat(os.stat(aside, dir_fd=folder, follow_symlinks=False), file)
+    if not mine:
+        try:
+            os.link(aside, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        except FileExistsError as error:
+            raise StorageError(
+                f"{name} was written by two others while it was moved; what one of them wrote is "
+                f"kept beside it as {aside}"
+            ) from error
+    os.unlink(aside, dir_fd=folder)
+    return mine
