@@ -115,7 +115,8 @@ def beside(
     from agentm_assets.index.lexical_fresh import FreshLexical, MeanLengths
 
     rows = _rows(fresh)
-    means = MeanLengths(*sources.facts.mean_lengths(REACH, MOST_CHARS))
+    title, header_path, body, around = sources.facts.mean_lengths(REACH, MOST_CHARS)
+    means = MeanLengths(title, header_path, body, title + around)  # a window begins with the title
     found = replace(
         sources,
         facts=FreshFacts(sources.facts, rows.reader(), fresh.paths),
