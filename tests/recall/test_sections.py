@@ -63,3 +63,13 @@ def test_a_name_asks_for_what_stands_under_it(vault_of: VaultOf, name: str) -> N
 def test_names_in_a_question(question: str, names: set[str]) -> None:
     now = datetime(2026, 8, 19, tzinfo=UTC)
     assert understand(question, RecallOptions(now=now)).names == names
+
+
+def test_what_somebody_said_comes_before_what_was_said_to_her(vault_of: VaultOf) -> None:
+    turns = [("Ben", f"Chess, Ada, chess for me since {year}.") for year in (2001, 2002)]
+    turns += [("Eve", "Good. " * 9)] * 5 + [("Ada", "Chess it was, all of that long winter.")]
+    turns += [("Eve", "Good. " * 9)] * 5
+    talk = "# A talk\n\n" + "".join(f"## {who}\n\n{said}\n\n" for who, said in turns)
+    asker = vault_of({"talk.md": talk, "other.md": "# Garden\n\nThe roses want water.\n"})
+    hits = asker.ask("Did Ada take up chess?", per="section").hits
+    assert hits[0].header_path.endswith("> Ada")
