@@ -66,8 +66,10 @@ def test_names_in_a_question(question: str, names: set[str]) -> None:
 
 
 def test_what_somebody_said_comes_before_what_was_said_to_her(vault_of: VaultOf) -> None:
-    turns = [("Ben", f"Chess, Ada, chess for me since {year}.") for year in (2001, 2002)]
-    turns += [("Eve", "Good. " * 9)] * 5 + [("Ada", "Chess it was, all of that long winter.")]
+    turns = [("Ben", f"Ada! Chess, chess, Ada, chess {year}.") for year in (2001, 2002)]
+    turns += [("Eve", "Good. " * 9)] * 5 + [
+        ("Ada", "Chess it was, all of that long winter, with the neighbours and an aunt of theirs.")
+    ]
     turns += [("Eve", "Good. " * 9)] * 5
     talk = "# A talk\n\n" + "".join(f"## {who}\n\n{said}\n\n" for who, said in turns)
     asker = vault_of({"talk.md": talk, "other.md": "# Garden\n\nThe roses want water.\n"})
