@@ -49,12 +49,27 @@ class Conversation:
         at = bisect_right(turns, start, key=itemgetter(0)) - 1
         return turns[at][1] if at >= 0 else None
 
+    def turn_texts(self) -> dict[str, str]:
+        """Each turn as the vault holds it, its heading (the speaker) included."""
+        found: dict[str, str] = {}
+        for path, turns in self.turns.items():
+            note = self.notes[path].encode()
+            ends = [start for start, _turn in turns[1:]] + [len(note)]
+            for (start, turn), end in zip(turns, ends, strict=True):
+                found[turn] = note[start:end].decode()
+        return found
+
 
 def read_locomo(file: Path) -> list[Conversation]:
     """The conversations of `locomo10.json` or a file of its form. Raises NotLocomo, OSError."""
     try:
         samples = json.loads(file.read_bytes())
-        return [_conversation(sample) for sample in samples]
+        found = [_conversation(sample) for sample in samples]
+        if not found:
+            raise ValueError("it holds no conversation")
+        if len({each.name for each in found}) < len(found):
+            raise ValueError("two conversations have the same sample_id")
+        return found
     except (ValueError, KeyError, TypeError) as error:
         raise NotLocomo(
             f"{file} is not in LoCoMo's form ({type(error).__name__}: {error}). Give the published "
