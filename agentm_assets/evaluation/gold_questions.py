@@ -24,7 +24,7 @@ def read_questions(file: Path) -> tuple[GoldQuestion, ...]:
     """Raises QuestionsUnusable, OSError. Keys beyond the four are left alone."""
     try:
         entries = json.loads(file.read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise QuestionsUnusable(f"{file} is no JSON ({error}). Correct it.") from error
     if not isinstance(entries, list) or not entries:
         raise QuestionsUnusable(f"{file} holds no list of questions. See docs/evaluation.md.")

@@ -70,7 +70,7 @@ def read_locomo(file: Path) -> list[Conversation]:
         if len({each.name for each in found}) < len(found):
             raise ValueError("two conversations have the same sample_id")
         return found
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise NotLocomo(
             f"{file} is not in LoCoMo's form ({type(error).__name__}: {error}). Give the published "
             "locomo10.json, or a file of its form."
@@ -136,4 +136,7 @@ def _question(entry: dict[str, object]) -> Question:
         raise TypeError("evidence is no list")
     pieces = [piece.strip() for each in evidence for piece in str(each).split(";")]
     turns = frozenset(_turn_id(piece) for piece in pieces if _EVIDENCE.fullmatch(piece))
-    return Question(str(entry["question"]), int(str(entry["category"])), turns)
+    category = int(str(entry["category"]))
+    if category not in CATEGORIES:
+        raise ValueError(f"{category} is no category")
+    return Question(str(entry["question"]), category, turns)

@@ -2,7 +2,7 @@ import math
 
 from agentm_assets.evaluation.bm25 import PlainBm25
 
-TEXTS = {"a": "Red red apple", "b": "green apple pie here now", "c": "a boat"}
+TEXTS = {"b": "green apple pie here now", "a": "Red red apple", "c": "a boat"}
 
 
 def test_scores_order_as_worked_out_by_hand() -> None:

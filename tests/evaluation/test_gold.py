@@ -19,6 +19,7 @@ from agentm_assets.evaluation.gold_questions import (
 )
 from agentm_assets.evaluation.own_index import why_not_current
 from agentm_assets.evaluation.scratch import build_index, open_embedder
+from agentm_assets.index.publish import publish_vectors
 from agentm_assets.index.store import IndexStore
 from agentm_assets.storage.selection import open_vault
 
@@ -191,6 +192,24 @@ def test_an_index_is_not_current_without_its_vectors_or_of_an_older_agentm(
     assert not settings.location.duckdb_file.exists()
 
 
+def test_an_index_is_not_current_while_one_vector_of_many_is_missing(
+    vault: Path, model_env: dict[str, str]
+) -> None:
+    for number in range(30):
+        (vault / f"n{number}.md").write_text(f"# Parcel {number}\n\nIt weighs {number} grams.\n")
+    settings = Settings.load(model_env, vault=str(vault))
+    embedder = open_embedder(settings)
+    build_index(settings, model_env, embedder)
+    store = IndexStore(settings.location.duckdb_file)
+    with store.transaction() as connection:
+        connection.execute(
+            "DELETE FROM embeddings WHERE embed_hash = (SELECT min(embed_hash) FROM embeddings)"
+        )
+    publish_vectors(store, settings.location.vectors_dir, embedder.model_id)
+    scan = open_vault(settings.location).scan()
+    assert why_not_current(settings, model_env, scan) == "it has 32 vectors for 33 sections"
+
+
 def test_an_unreadable_note_is_left_out(vault: Path, env: dict[str, str]) -> None:
     os.truncate(vault / "bike.md", 17 * 1024 * 1024)  # over what is read as a note
     assert run(vault, env, *QUESTIONS[:2]).misses == ()
@@ -200,6 +219,7 @@ def test_an_unreadable_note_is_left_out(vault: Path, env: dict[str, str]) -> Non
     ("content", "said"),
     [
         ("", "is no JSON"),
+        ("[" * 100_000, "is no JSON"),
         ("{}", "no list of questions"),
         ("[]", "no list of questions"),
         ("[1]", "question 1 is no object"),

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from agentm_assets.contract.rules import default_rules_text
 from agentm_assets.evaluation.control import RunVoid
 from agentm_assets.evaluation.locomo import Conversation, NotLocomo, read_locomo
 from agentm_assets.evaluation.locomo_run import LocomoReport, run_locomo
+
+TALK = b'[{"sample_id": "x", "conversation": {"speaker_a": "A", "speaker_b": "B"}, "qa": [%s]}]'
 
 
 def run(talks: list[Conversation], env: Mapping[str, str], **more: Any) -> LocomoReport:
@@ -54,6 +57,7 @@ def test_only_answerable_questions_with_evidence_are_scored(
             ]
     first, second, *_, last = report.ours.turns
     assert first.found[0] == "D1:1"
+    assert len([turn for turn in first.found if str(turn).startswith("D1:")]) > 1, "each turn apart"
     assert {"D1:3", "D2:2"} <= set(second.found[:5])
     assert last.found[0] == "D1:3"
     assert report.ours.sessions[0].found[0] == "session-01.md"
@@ -103,9 +107,11 @@ def test_with_a_model_meaning_is_asked_too(
 def test_the_rules_of_the_operator_have_no_say(
     talks: list[Conversation], env: dict[str, str], tmp_path: Path
 ) -> None:
-    broken = tmp_path / "rules.md"
-    broken.write_text("no rules\n")
-    strange = {**env, "AGENTM_STORAGE_RULES": str(broken), "AGENTM_VAULT": "/nowhere"}
+    hiding = tmp_path / "rules.md"
+    rules = default_rules_text().decode()
+    hiding.write_text(rules.replace("excludes: []", 'excludes: ["session-*.md"]'))
+    assert hiding.read_text() != rules
+    strange = {**env, "AGENTM_STORAGE_RULES": str(hiding), "AGENTM_VAULT": "/nowhere"}
     assert run(talks[1:], strange).ours == run(talks[1:], env).ours
 
 
@@ -139,6 +145,11 @@ def test_a_run_whose_turns_are_mixed_up_is_void(
         (b"{}", "no conversation"),
         (b"7", "TypeError"),
         (b'[{"qa": []}]', "conversation"),
+        (b"[" * 100_000, "RecursionError"),
+        (b'[{"sample_id": "x", "conversation": {}, "qa": [7]}]', "speaker_a"),
+        (TALK % b"7", "AttributeError"),
+        (TALK % b'{"question": "w?", "category": 6}', "6 is no category"),
+        (TALK % b'{"question": "w?", "category": 1, "evidence": "D1:1"}', "no list"),
         (b'[{"sample_id": "x", "conversation": [], "qa": []}]', "no conversation"),
     ],
 )
