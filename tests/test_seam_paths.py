@@ -164,7 +164,7 @@ OWN_FILES = {
 }
 """Rooms and modules outside storage that touch the disk, with what it is. None opens a note."""
 
-SHOWN_ONLY = {"agentm_assets/capture/filing_rules.py", "agentm_assets/history/git.py"}
+SHOWN_ONLY = {"agentm_assets/history/git.py"}
 """Modules that join a name to the root of the vault: to show it, and for git's index."""
 
 _OS = frozenset(

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from agentm_assets.capture.known import KnownPaths
-from agentm_assets.capture.live import LiveNote, find_live
+from agentm_assets.capture.live import LiveNote, live_notes
 from agentm_assets.capture.moment import iso
 from agentm_assets.capture.reinforcement import (
     MOST_AT_ONCE,
@@ -36,16 +36,17 @@ def capture_again(
     *,
     standards: bool,
 ) -> Captured | None:
-    """Reinforce the live note with this body; None when the text needs a note of its own: there is
-    no such note, it lacks something that came with the text, or it can't be edited."""
-    twin = find_live(backend, body, known, standards=standards)
-    if twin is None or _would_lose(wording, twin):
+    """Reinforce the first live note with this body that can be edited and lacks nothing of what
+    came with the text; None when there is no such note, and the text needs one of its own."""
+    for twin in live_notes(backend, body, known, standards=standards):
+        again = Reinforcement(twin.path, body, iso(now), wording.tags, wording.aliases)
+        if not _would_lose(wording, twin) and _can_be_counted(twin, again):
+            break
+    else:
         return None
-    again = Reinforcement(twin.path, body, iso(now), wording.tags, wording.aliases)
     try:
-        reinforced(twin.data, again)
         kept = put_down(location, again)
-    except (EditRefused, OSError):
+    except OSError:
         return None  # a note of its own loses nothing
     work_off(location, backend, now, MOST_AT_ONCE)
 
@@ -64,6 +65,14 @@ def capture_again(
         duplicate_of=twin.path,
         remarks=(WILL_BE_COUNTED if kept.exists() else COUNTED,),
     )
+
+
+def _can_be_counted(twin: LiveNote, again: Reinforcement) -> bool:
+    try:
+        reinforced(twin.data, again)
+    except EditRefused:
+        return False
+    return True
 
 
 def _would_lose(wording: Wording, twin: LiveNote) -> bool:

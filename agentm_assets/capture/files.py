@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from agentm_assets.storage.atomic import sync_folder
+
 
 def append_line(file: Path, line: str) -> None:
     """Append one line to a log that several processes write. Raises OSError."""
@@ -20,12 +22,17 @@ def append_line(file: Path, line: str) -> None:
         os.close(handle)
 
 
-def replace_whole(file: Path, text: str) -> None:
-    """Put `text` in the place of a small file; a reader sees the old or the new. Raises OSError."""
+def replace_whole(file: Path, content: str | bytes) -> None:
+    """Put `content` in the place of a small file. A reader sees the old or the new, also after a
+    power cut. Raises OSError."""
     temporary = file.with_name(f"{file.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
     try:
-        temporary.write_text(text, "utf-8")
+        with temporary.open("xb") as new:
+            new.write(content.encode() if isinstance(content, str) else content)
+            new.flush()
+            os.fsync(new.fileno())
         temporary.replace(file)
+        sync_folder(file.parent)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentm_assets.capture.files import replace_whole
 from agentm_assets.config.vault import VaultLocation
-from agentm_assets.storage.locator import ROOT, Locator
+from agentm_assets.storage.rules_file import find_rules_file
 from agentm_assets.storage.seam import StorageBackend, StorageError, content_hash
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def filing_rules(
     rules stand in for it.
     """
     try:
-        found = _find(location, backend, env)
+        found = _find(backend, env)
     except (OSError, StorageError) as error:
         return BrokenRules(f"the rules file can't be read: {error}")
     if isinstance(found, BrokenRules):
@@ -82,6 +82,14 @@ def filing_rules(
             written = {"version": SNAPSHOT_VERSION, "sha256": key, "rules": asdict(rules)}
             replace_whole(file, json.dumps(written))
     return rules
+
+
+def hash_in_force(
+    location: VaultLocation, backend: StorageBackend, env: Mapping[str, str]
+) -> str | None:
+    """The hash of the rules in force; None while they are broken."""
+    rules = filing_rules(location, backend, env)
+    return rules.rules_hash if isinstance(rules, FilingRules) else None
 
 
 def _validated(found: _Found) -> FilingRules | BrokenRules:
@@ -123,9 +131,7 @@ def _read_snapshot(file: Path, key: str) -> FilingRules | None:
         return None  # absent, or damaged: the rules file itself is read instead
 
 
-def _find(
-    location: VaultLocation, backend: StorageBackend, env: Mapping[str, str]
-) -> _Found | BrokenRules:
+def _find(backend: StorageBackend, env: Mapping[str, str]) -> _Found | BrokenRules:
     named = env.get(_ENVIRONMENT)
     if named is not None:
         path = Path(named)
@@ -139,18 +145,13 @@ def _find(
         if len(data) > _MAX_BYTES:
             return BrokenRules(f"{path} is over 1 MiB; keep rules in it, move the rest out")
         return _Found(data, path, "environment")
-    folders = [each for each in backend.list(ROOT) if each.name.casefold() == "standards"]
-    for folder in sorted(folders, key=lambda each: (each.name != "standards", each.name)):
-        place = folder.child(_RULES_NAME)
-        if backend.exists(place):
-            data = backend.read_bytes(place, limit=_MAX_BYTES)
-            return _Found(data, _shown(location, place), "vault")
-    path = _shipped()
-    return _Found(path.read_bytes(), path, "default")
-
-
-def _shown(location: VaultLocation, place: Locator) -> Path:
-    return location.root / place.key
+    own = find_rules_file(backend, _RULES_NAME, limit=_MAX_BYTES)
+    if own is None:
+        path = _shipped()
+        return _Found(path.read_bytes(), path, "default")
+    if own.data is None:
+        return BrokenRules(f"{own.place} can't be read: {own.problem}")
+    return _Found(own.data, Path(own.place), "vault")
 
 
 def _shipped() -> Path:

@@ -3,7 +3,8 @@
 Many processes append to it, each line by one write. A line begins with a line end of its own, so
 that one which a full disk or a kill tore spoils no other. Two marks say how far others have come:
 
-- `log/captures-committed.json`: up to here git has been told.
+- `log/captures-committed.json`: up to here git has been told; but for single captures that it
+  could not be told of, which `log/captures-held.json` names.
 - `index/captures-indexed.json`: up to here the index holds what was captured. It lies in the cache
   and goes with it: then all of the journal waits again, and nothing is entered twice.
 
@@ -13,7 +14,7 @@ journal (restored, cut, replaced) counts as none.
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -26,19 +27,23 @@ from agentm_assets.config.vault import VaultLocation
 JOURNAL = "captures.jsonl"
 _COMMITTED = "captures-committed.json"
 _INDEXED = "captures-indexed.json"
+_HELD = "captures-held.json"
 _CHECKED_BYTES = 256
 _TAIL_BYTES = 4 * 1024 * 1024
 """The newest part of a journal that is looked at when no mark is known: some 15,000 captures."""
+
+FORGETTING = "forget"
 
 _BEGIN = b"\n{"  # how every line begins, with the end of whatever stood before it
 
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """A capture whose note is on the disk.
+    """A note that was captured, captured again or forgotten, and is on the disk as the entry says.
 
     `path` is relative to the vault, `content_hash` the sha256 of the file and `fingerprint` that of
-    its body (contract.fingerprint), `captured` an ISO datetime, `by` who asked.
+    its body (contract.fingerprint), `captured` an ISO datetime, `by` who asked; FORGETTING for one
+    that a run rewrote and committed by itself, so that only recall need hear of it.
     """
 
     path: str
@@ -67,6 +72,16 @@ class Waiting(NamedTuple):
     end: Mark
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A capture that stands before the mark of git and still waits: `reason` says why it could not
+    be committed, `since` when that was first so (seconds since the epoch)."""
+
+    entry: JournalEntry
+    reason: str
+    since: float
+
+
 def append(location: VaultLocation, entry: JournalEntry) -> None:
     """Enter one capture. Raises OSError when the log can't be written."""
     line = json.dumps(asdict(entry), ensure_ascii=False, separators=(",", ":"))
@@ -82,23 +97,46 @@ def end_of_journal(location: VaultLocation) -> Mark:
 
 def not_indexed(location: VaultLocation) -> Waiting:
     """The captures that the published facts have not been seen to hold."""
-    return _behind(location, _read_mark(location.index_dir / _INDEXED, "indexed"))
+    mark = _read_mark(location.index_dir / _INDEXED, "indexed")
+    return _behind(location, mark, captures_only=True)
 
 
 def not_served(location: VaultLocation, newest: int) -> Waiting:
-    """Those that words or vectors, which are published after the facts, may still lack: at most
-    the `newest`."""
+    """What words or vectors, which are published after the facts, may still lack, forgotten notes
+    included: at most the `newest`."""
     return _behind(location, _read_mark(location.index_dir / _INDEXED, "served"), newest)
 
 
 def not_committed(location: VaultLocation) -> Waiting:
-    """The captures that git has not been told of; see `mark_committed`."""
+    """The captures that git does not have; see `mark_committed`. Those held back come first."""
     mark = _read_mark(location.log_dir / _COMMITTED, "committed")
-    return _behind(location, mark, whole=True)  # what is passed over here is never committed
+    # What is passed over here is never committed.
+    waiting = _behind(location, mark, whole=True, captures_only=True)
+    newer = {entry.path for entry in waiting.entries}
+    held = (each.entry for each in held_back(location) if each.entry.path not in newer)
+    return waiting._replace(entries=(*held, *waiting.entries))
 
 
-def mark_committed(location: VaultLocation, mark: Mark) -> None:
-    """Note that git has what was captured before `mark` (`Waiting.end`). Raises OSError."""
+def held_back(location: VaultLocation) -> tuple[Held, ...]:
+    """The captures that a pass could not commit one by one. Raises OSError."""
+    try:
+        written = json.loads((location.log_dir / _HELD).read_bytes())
+        return tuple(
+            Held(JournalEntry(**each["entry"]), str(each["reason"]), float(each["since"]))
+            for each in written
+        )
+    except FileNotFoundError:
+        return ()
+    except (ValueError, TypeError, KeyError):
+        return ()  # another version's: a pass finds the notes without it
+
+
+def mark_committed(location: VaultLocation, mark: Mark, held: Sequence[Held] = ()) -> None:
+    """Note that git has what was captured before `mark` (`Waiting.end`), but for what is `held`.
+    Raises OSError."""
+    file = location.log_dir / _HELD
+    if held or file.exists():
+        replace_whole(file, json.dumps([asdict(each) for each in held]))
     _write_marks(location.log_dir / _COMMITTED, {"committed": mark})
 
 
@@ -139,7 +177,12 @@ def paths_with_fingerprint(location: VaultLocation, fingerprint: str) -> list[st
 
 
 def _behind(
-    location: VaultLocation, mark: Mark, newest: int | None = None, *, whole: bool = False
+    location: VaultLocation,
+    mark: Mark,
+    newest: int | None = None,
+    *,
+    whole: bool = False,
+    captures_only: bool = False,
 ) -> Waiting:
     with _opened(location) as file:
         if file is None:
@@ -154,7 +197,7 @@ def _behind(
     lines = data.split(b"\n")
     while lines and (newest is None or len(found) < newest):
         entry = _entry(lines.pop())
-        if entry is not None:
+        if entry is not None and not (captures_only and entry.by == FORGETTING):
             found.setdefault(entry.path, entry)  # the newest entry of a path counts
     older += sum(1 for line in lines if line.startswith(b"{"))
     return Waiting(tuple(reversed(found.values())), older, end)

@@ -1,5 +1,6 @@
 """Whether a text that is captured is in the vault already, in a note that still holds."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agentm_assets.capture.known import KnownPaths
@@ -10,7 +11,7 @@ from agentm_assets.contract.spaces import is_generated, space_of
 from agentm_assets.storage.locator import Locator, LocatorInvalid
 from agentm_assets.storage.seam import StorageBackend, StorageError
 
-MOST_LOOKED_AT = 16
+MOST_LOOKED_AT = 100
 """Notes of one fingerprint that are opened: a vault that holds more copies has other troubles."""
 
 _NO_LONGER_LIVE = frozenset({"superseded", "expired"})
@@ -26,10 +27,10 @@ class LiveNote:
     indexed: bool
 
 
-def find_live(
+def live_notes(
     backend: StorageBackend, body: str, known: KnownPaths, *, standards: bool
-) -> LiveNote | None:
-    """The first live note whose body has the fingerprint `body`; None when there is none.
+) -> Iterator[LiveNote]:
+    """The live notes whose body has the fingerprint `body`, each read when it is asked for.
 
     `known` says where to look; each file itself says whether it holds. `standards` lets notes of
     the operator's rules count, too.
@@ -42,8 +43,7 @@ def find_live(
             continue  # gone, moved or shut since: then it is no live copy
         frontmatter = read_frontmatter(data)
         if body_fingerprint(data, frontmatter) == body and is_live(frontmatter):
-            return LiveNote(path, data, frontmatter, path in known.indexed)
-    return None
+            yield LiveNote(path, data, frontmatter, path in known.indexed)
 
 
 def body_fingerprint(data: bytes, frontmatter: Frontmatter) -> str:

@@ -82,13 +82,15 @@ def check_space(request: CaptureRequest, authorization: PersonalAuthorization | 
         raise CaptureRefused(
             "personal-needs-operator",
             "personal/ is the operator's and is written on their word alone",
-            "Let the operator run `agentm capture --personal`, or leave the space out",
+            "Give --personal instead of the space"
+            if request.captured_by == "operator"
+            else "Let the operator run `agentm capture --personal`, or leave the space out",
         )
-    if space == "standards" and request.captured_by == "scheduled":
+    if space == "standards" and request.captured_by != "operator":
         raise CaptureRefused(
             "standards-needs-operator",
-            "standards/ is written by the operator, or by a capture that the operator directs",
-            "Leave the space out",
+            "standards/ is the operator's",
+            "Let the operator run `agentm capture --space standards`, or leave the space out",
         )
 
 

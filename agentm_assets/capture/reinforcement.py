@@ -2,15 +2,17 @@
 
 A reinforcement is first put down beside the index, as a small file in `log/reinforcements/`, then
 worked off: at once where the vault's lock is free, else by the next capture or pass that gets it.
-Each is applied once. Before the note is written, the file says what the note will be afterwards; a
-process that finds it after a kill sees by that whether the write happened.
+Before the note is written, the file says what the note will be afterwards; a process that finds it
+after a kill sees by that whether the write happened. None is lost. One is counted twice where a
+kill fell right behind its write and processes with another state folder (another user's) counted
+in that note before it was looked at again: they can't know of each other.
 """
 
 import fcntl
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -24,8 +26,8 @@ from agentm_assets.config.vault import VaultLocation
 from agentm_assets.contract import properties
 from agentm_assets.contract.edit import EditRefused, set_key
 from agentm_assets.contract.frontmatter import Frontmatter, read_frontmatter
-from agentm_assets.storage.locator import Locator
-from agentm_assets.storage.mutex import VaultMutex
+from agentm_assets.storage.locator import ROOT, Locator
+from agentm_assets.storage.mutex import AlreadyHeld
 from agentm_assets.storage.seam import (
     ConcurrentModificationError,
     LockTimeout,
@@ -63,15 +65,9 @@ def put_down(location: VaultLocation, reinforcement: Reinforcement) -> Path:
     """Keep a reinforcement until it is applied. On return it is on the disk. Raises OSError."""
     folder = folder_of(location)
     folder.mkdir(parents=True, exist_ok=True)
-    name = f"{reinforcement.at.translate(_NAME)}-{os.urandom(6).hex()}"
-    temporary = folder / f".{name}.tmp"
-    with temporary.open("x", encoding="utf-8") as file:
-        json.dump(asdict(reinforcement), file)
-        file.flush()
-        os.fsync(file.fileno())
-    kept = folder / f"{name}.json"
-    temporary.replace(kept)
-    return kept
+    name = f"{reinforcement.at.translate(_NAME)}-{os.urandom(6).hex()}.json"
+    replace_whole(folder / name, json.dumps(asdict(reinforcement)))
+    return folder / name
 
 
 def work_off(
@@ -79,27 +75,53 @@ def work_off(
 ) -> int:
     """Apply what waits, oldest first; how many were done. Never waits for the vault's lock.
 
-    Does nothing while another process works them off or writes to the vault.
+    Stops where another process works them off or writes to the vault. One that can't be applied
+    now stays (the status counts it) and holds up no other note's; a file that is no reinforcement
+    is set aside as `.unreadable` and counted as a refusal. Raises nothing for the sake of these
+    files or the vault: what called it has saved its note already.
     """
-    files = files_waiting(location)
-    if not files:
-        return 0
-    done = 0
-    with _alone(location) as alone:
-        if not alone or not _vault_is_free(location, backend):
+    try:
+        files = files_waiting(location)
+        if not files:
             return 0
-        for file in files[:most]:
-            reinforcement = _read(file)
-            if reinforcement is None:
-                continue  # another process was quicker
-            try:
-                if not _apply(location, backend, file, reinforcement, now):
-                    return done
-            except (StorageError, OSError):
-                # It stays, and is counted in the status; the store says what ails it elsewhere.
-                return done
+        with _alone(location) as alone:
+            if not alone or not backend.list(ROOT):
+                return 0  # of an empty folder (is it mounted?) no note is known to be gone
+            return _work_off(location, backend.impatient(), files, now, most)
+    except (OSError, StorageError):
+        return 0  # the folder or the vault can't be used; the status says so
+
+
+def _work_off(
+    location: VaultLocation,
+    backend: StorageBackend,
+    files: list[Path],
+    now: datetime,
+    most: int | None,
+) -> int:
+    waiting = [(file, found) for file in files if (found := _read(location, file, now)) is not None]
+    # One that was tried and whose end nobody saw comes first: whether it was written can be told
+    # only before another one changes the note.
+    waiting.sort(key=lambda each: not each[1].expected)
+    done = failed = 0
+    held_up: set[str] = set()
+    for file, reinforcement in waiting:
+        if most is not None and max(done, failed) >= most:
+            break
+        if reinforcement.path in held_up:
+            continue
+        try:
+            if not _apply(location, backend, file, reinforcement, now):
+                held_up.add(reinforcement.path)
+                continue
             file.unlink(missing_ok=True)
-            done += 1
+        except (LockTimeout, AlreadyHeld):
+            break
+        except (StorageError, OSError):
+            held_up.add(reinforcement.path)
+            failed += 1
+            continue
+        done += 1
     return done
 
 
@@ -129,6 +151,7 @@ def _apply(
 ) -> bool:
     """Write the note. True when the reinforcement is dealt with, False when it has to wait."""
     place = Locator(reinforcement.path)
+    unknown = bool(reinforcement.expected)  # whether the write that was tried last happened
     for _ in range(_ATTEMPTS):
         try:
             data = backend.read_bytes(place)
@@ -136,7 +159,7 @@ def _apply(
             count_refusal(location, "reinforced-note-gone", "capture", now)
             return True
         frontmatter = read_frontmatter(data)
-        if reinforcement.expected and _is_applied(data, frontmatter, reinforcement):
+        if unknown and _is_applied(data, frontmatter, reinforcement):
             _journal(location, reinforcement, content_hash(data))
             return True
         same_body = body_fingerprint(data, frontmatter) == reinforcement.fingerprint
@@ -148,14 +171,20 @@ def _apply(
         except EditRefused:
             count_refusal(location, "reinforced-note-unreadable", "capture", now)
             return True
-        reinforcement = replace(reinforcement, expected=content_hash(new), count=count)
-        replace_whole(file, json.dumps(asdict(reinforcement)))
+        tried = replace(reinforcement, expected=content_hash(new), count=count)
+        replace_whole(file, json.dumps(asdict(tried)))
         try:
             written = backend.write_bytes(place, new, expect=content_hash(data))
-        except (ConcurrentModificationError, OwnershipLost):
+        except (ConcurrentModificationError, LockTimeout, AlreadyHeld) as error:
+            # It did not happen. What is there now is another's, be it byte for byte this one.
+            unknown = False
+            replace_whole(file, json.dumps(asdict(replace(tried, expected=""))))
+            if not isinstance(error, ConcurrentModificationError):
+                raise
             continue
-        except LockTimeout:
-            return False
+        except OwnershipLost:
+            unknown, reinforcement = True, tried
+            continue
         _journal(location, reinforcement, written)
         return True
     return False
@@ -169,10 +198,15 @@ def _journal(location: VaultLocation, reinforcement: Reinforcement, written: str
 
 def _is_applied(data: bytes, frontmatter: Frontmatter, reinforcement: Reinforcement) -> bool:
     """Whether the write that was tried before happened: the note is what it would have become, or
-    went on from there."""
+    still says what that write would have said of count and moment.
+
+    Anybody else's higher count proves nothing. When it can't be told (others counted since), the
+    text is counted again: rather one too many than one lost.
+    """
     if content_hash(data) == reinforcement.expected:
         return True
-    return _occurrences(frontmatter) >= reinforcement.count
+    at = properties.text_of(frontmatter, "updated")
+    return (_occurrences(frontmatter), at) == (reinforcement.count, reinforcement.at)
 
 
 def _occurrences(frontmatter: Frontmatter) -> int:
@@ -181,29 +215,35 @@ def _occurrences(frontmatter: Frontmatter) -> int:
     return int(text) if text is not None and text.isascii() and text.isdecimal() else 1
 
 
-def _vault_is_free(location: VaultLocation, backend: StorageBackend) -> bool:
-    """Whether the vault's lock can be had now. The write that follows takes it itself."""
+def _read(location: VaultLocation, file: Path, now: datetime) -> Reinforcement | None:
+    """What a file says; None when it is gone, can't be read now, or was set aside as foreign."""
     try:
-        with VaultMutex(backend.identity, location.locks_dir).held(timeout=0):
-            return True
-    except (StorageError, RuntimeError):
-        return False
-
-
-def _read(file: Path) -> Reinforcement | None:
-    try:
-        written = json.loads(file.read_bytes())
-    except FileNotFoundError:
+        data = file.read_bytes()
+    except IsADirectoryError:
+        _set_aside(location, file, now)
         return None
-    return Reinforcement(
-        path=written["path"],
-        fingerprint=written["fingerprint"],
-        at=written["at"],
-        tags=tuple(written["tags"]),
-        aliases=tuple(written["aliases"]),
-        expected=written["expected"],
-        count=written["count"],
-    )
+    except OSError:
+        return None  # gone: another process was quicker; shut: the status counts it
+    try:
+        written = json.loads(data)
+        texts = [written[name] for name in ("path", "fingerprint", "at", "expected")]
+        tags, aliases = tuple(written["tags"]), tuple(written["aliases"])
+        count = int(written["count"])
+        if not all(isinstance(text, str) for text in (*texts, *tags, *aliases)):
+            raise TypeError("not text")
+        Locator(texts[0])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        _set_aside(location, file, now)
+        return None
+    path, fingerprint, at, expected = texts
+    return Reinforcement(path, fingerprint, at, tags, aliases, expected, count)
+
+
+def _set_aside(location: VaultLocation, file: Path, now: datetime) -> None:
+    """Take a file that is no reinforcement out of the way. It is kept: someone may know it."""
+    with suppress(OSError):
+        file.rename(file.with_name(f"{file.name}.unreadable"))
+        count_refusal(location, "reinforcement-unreadable", "capture", now)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from agentm_assets.capture import journal
 from agentm_assets.capture.filing_rules import BrokenRules, FilingRules, filing_rules
 from agentm_assets.capture.known import known_paths
 from agentm_assets.capture.moment import iso
+from agentm_assets.capture.mounted import require_mounted
 from agentm_assets.capture.place import check_space, put, target
 from agentm_assets.capture.refusals import count_refusal
 from agentm_assets.capture.render import render
@@ -75,6 +76,7 @@ def _capture(
         from agentm_assets.storage.selection import open_backend
 
         backend = open_backend(location)
+    require_mounted(location, backend)
     rules = filing_rules(location, backend, env)
     type_, memory_class, remarks = _filed(request, rules)
     if status is None:

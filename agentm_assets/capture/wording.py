@@ -32,7 +32,16 @@ _LINES_READ = 200
 _TAG_EDGES = re.compile(r"\A[#\s-]+|[\s-]+\Z")
 _LINE_MARKS = re.compile(r"(?:[#>*+|=~`-]+|\[[ xX]?\]|\d+[.)])(?:\s+|\Z)|[#>*+|=~`-]+\Z|`{3,}.*\Z")
 _BRACKETS = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]|\[([^\[\]]*)\]\([^()]*\)")
-_EMPHASIS = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}(?=\W|\Z)")
+_CODE = re.compile(r"(`{1,3})([^`]{1,300})\1")
+# Emphasis: a pair of marks outside of words that hugs what it encloses, which has no such mark.
+_EMPHASIS = re.compile(
+    r"(?<![\w*])(\*{1,3})(?P<starred>[^\s*.,;:/\\)](?:[^*\n]{0,300}[^\s*])?)\1(?![\w*])"
+    r"|(?<!\w)(_{1,3})(?P<barred>[^\s_](?:(?:[^_\n]|(?<=\w)_(?=\w)){0,300}[^\s_])?)\3(?!\w)"
+)
+_EMPHASIS_DEPTH = 3
+_SHIELD = str.maketrans("*_", "\ufdd0\ufdd1")  # no characters (Unicode 23.7), for marks in code
+_UNSHIELD = str.maketrans("\ufdd0\ufdd1", "*_")
+_DUNDER = re.compile(r"__[a-z0-9]+(?:_[a-z0-9]+)*__")  # a name in Python, and no bold word
 
 
 class Wording(NamedTuple):
@@ -143,6 +152,8 @@ def _first_clause(text: str) -> str:
     """
     head = _without_block(text.encode())[:_READ_AHEAD].decode("utf-8", "ignore")
     for line in split_lines(head)[:_LINES_READ]:
+        if not any(character.isalnum() for character in line):
+            continue
         words = " ".join(_plain(line).split())
         if any(character.isalnum() for character in words):
             ends = (match.start() for match in _CLAUSE_END.finditer(words))
@@ -166,7 +177,21 @@ def _plain(line: str) -> str:
     while (mark := _LINE_MARKS.match(text)) is not None:
         text = text[mark.end() :]
     text = _BRACKETS.sub(lambda match: match[1] or match[2] or "", text)
-    return _EMPHASIS.sub("", text)
+    return _without_emphasis(text)
+
+
+def _without_emphasis(text: str) -> str:
+    """Without marks that format; those which belong to a name (`max_retry_count`, `*.py`) stay."""
+    text = _CODE.sub(lambda match: (match[2].strip() or match[0]).translate(_SHIELD), text)
+    for _ in range(_EMPHASIS_DEPTH):
+        text = _EMPHASIS.sub(_enclosed, text)
+    return text.translate(_UNSHIELD)
+
+
+def _enclosed(match: re.Match[str]) -> str:
+    if _DUNDER.fullmatch(match[0]):
+        return match[0]
+    return match["starred"] or match["barred"]
 
 
 def _shortened(clause: str) -> str:

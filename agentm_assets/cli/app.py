@@ -4,8 +4,11 @@ A command module imports Typer and light modules at its top and the rest inside 
 that `agentm recall` does not pay for what `agentm up` needs.
 """
 
+from typing import Annotated
+
 import typer
 
+from agentm_assets import __version__
 from agentm_assets.cli import (
     backlinks,
     capture_help,
@@ -37,9 +40,25 @@ from agentm_assets.cli import (
     up,
 )
 
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"agentm {__version__}")
+        raise typer.Exit
+
+
+def _main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
+    ] = False,
+) -> None:
+    """A memory for one operator and their AI agents."""
+
+
 app = typer.Typer(
     name="agentm",
-    help="A memory for one operator and their AI agents.",
+    callback=_main,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

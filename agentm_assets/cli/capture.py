@@ -188,7 +188,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--instructions", metavar="TEXT", help="What to heed with this memory, kept as such."
     )
-    parser.add_argument("--space", metavar="SPACE", help="memory (default) or standards.")
+    parser.add_argument(
+        "--space",
+        metavar="SPACE",
+        help="memory (default) or standards; for personal give --personal.",
+    )
     parser.add_argument("--project", metavar="SLUG", help="Into a declared project.")
     parser.add_argument(
         "--personal", action="store_true", help="Into personal/, which is yours alone."

@@ -6,7 +6,7 @@ import typer
 
 from agentm_assets.cli.opened import opened, outcome_json, say_outcome
 from agentm_assets.cli.options import JsonOption, ProfileOption, VaultOption
-from agentm_assets.cli.output import BAD_INPUT, print_json, printable
+from agentm_assets.cli.output import BAD_INPUT, note_to_operator, print_json, printable
 
 
 def command(
@@ -32,6 +32,8 @@ def command(
             store.location, store.backend, path, reason, store.now, by=by, dry_run=dry_run
         )
     say_outcome(done.outcome)
+    if done.remark:
+        note_to_operator(done.remark)
     if as_json:
         print_json(
             {

@@ -1,4 +1,4 @@
-"""`agentm history`: the automated runs that changed files, newest first."""
+"""`agentm history`: the automated runs that changed files, and captures, newest first."""
 
 import dataclasses
 import os
@@ -22,19 +22,26 @@ def command(
     profile: ProfileOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the latest automated runs that changed files; `agentm revert` takes their ids."""
+    """List the latest automated runs that changed files; `agentm revert` takes their ids.
+
+    Commits of captures are listed among them by their commit: the undo of a capture is `agentm
+    forget`.
+    """
     from agentm_assets.config.vault import locate
     from agentm_assets.history.revert_log import LOG, read_log
-    from agentm_assets.history.runs import recent_runs
+    from agentm_assets.history.runs import recent_captures, recent_runs
     from agentm_assets.storage.seam import StorageError
     from agentm_assets.storage.selection import open_backend
 
     with failures_reported({StorageError: RED_STATE}):
-        backend = open_backend(locate(os.environ, vault=vault, profile=profile))
-        changes, broken = read_log(backend)
+        location = locate(os.environ, vault=vault, profile=profile)
+        changes, broken = read_log(open_backend(location))
+        captures = recent_captures(location, limit)
     if broken:
         note_to_operator(f"{broken} lines of {LOG} can't be understood; they are left as they are")
-    runs = recent_runs(changes, limit)
+    runs = sorted([*recent_runs(changes, limit), *captures], key=lambda run: run.at, reverse=True)[
+        :limit
+    ]
     if as_json:
         print_json([dataclasses.asdict(run) for run in runs])
         return
@@ -42,4 +49,5 @@ def command(
         typer.echo("no automated run has changed a file of this vault yet")
     for run in runs:
         files = run.files[0] if len(run.files) == 1 else f"{len(run.files):,} files"
-        typer.echo(printable(f"{run.at}  {run.pass_name:<10} {run.run}  {files}"))
+        name = f"commit {run.commit[:12]}" if run.commit else run.run
+        typer.echo(printable(f"{run.at}  {run.pass_name:<10} {name}  {files}"))

@@ -35,10 +35,11 @@ _EXIT_CODES: Mapping[type[Exception], int] = MappingProxyType(
 def failures_reported(more: Mapping[type[Exception], int] | None = None) -> Iterator[None]:
     """Turn the known errors raised inside into a sentence on stderr and an exit code.
 
-    `more` adds a command's own error classes. Any other exception is a fault of the program and
-    passes through.
+    `more` adds a command's own error classes, which come before their base classes here. Any other
+    exception is a fault of the program and passes through.
     """
-    codes = {**_EXIT_CODES, **(more or {})}
+    own = dict(more or {})
+    codes = own | {kind: code for kind, code in _EXIT_CODES.items() if kind not in own}
     try:
         yield
     except tuple(codes) as error:

@@ -39,6 +39,13 @@ def command(
     before: Annotated[
         str | None, typer.Option(metavar="WHEN", help="Captured before this day.")
     ] = None,
+    only_type: Annotated[
+        str | None, typer.Option("--type", metavar="TYPE", help="Only memories of this type.")
+    ] = None,
+    space: Annotated[
+        str | None,
+        typer.Option(metavar="SPACE", help="Only this space: memory, calendar, projects, …"),
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show why each note stands where it stands.")
     ] = False,
@@ -54,16 +61,28 @@ def command(
     from agentm_assets.recall.question import RecallOptions, understand
     from agentm_assets.recall.shape import json_of
 
-    options = RecallOptions(now=datetime.now().astimezone(), k=k, after=after, before=before)
+    options = RecallOptions(
+        now=datetime.now().astimezone(),
+        k=k,
+        after=after,
+        before=before,
+        type=only_type,
+        space=space,
+    )
     with failures_reported({QuestionRefused: BAD_INPUT, IndexMissing: RED_STATE}):
         understand(question, options)
         settings = Settings.load(os.environ, vault=vault, profile=profile)
         # Half of a cold start: not before question and configuration are known to be sound.
+        from agentm_assets.recall.narrowing import check_narrowing
         from agentm_assets.recall.opening import open_sources
         from agentm_assets.recall.pipeline import recall
+        from agentm_assets.recall.ranking import known_types
         from agentm_assets.recall.used import note_recall
+        from agentm_assets.storage.selection import open_vault
 
         with open_sources(settings, os.environ) as sources:
+            notes = open_vault(settings.location)
+            check_narrowing(options, sources.facts, lambda: known_types(notes, os.environ))
             answer = recall(question, options, sources)
     note_recall(settings.location, answer, options.now)
     if as_json:

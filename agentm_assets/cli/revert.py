@@ -44,6 +44,7 @@ def command(
     from agentm_assets.config.vault import locate
     from agentm_assets.history.outcome import is_worth_a_remark
     from agentm_assets.history.revert import UnknownRun, revert
+    from agentm_assets.history.revert_log import LOG
     from agentm_assets.storage.seam import StorageError
     from agentm_assets.storage.selection import open_backend
 
@@ -53,6 +54,11 @@ def command(
         done = revert(location, backend, run, now=lambda: datetime.now(UTC), dry_run=dry_run)
     if done.outcome is not None and is_worth_a_remark(done.outcome):
         note_to_operator(done.outcome.text)
+    if done.unreadable:
+        note_to_operator(
+            f"{done.unreadable} lines of {LOG} may be of this run and can't be understood, so "
+            f"files of it may be missing here. Mend them from git: git log -p -- {LOG}"
+        )
     if as_json:
         print_json(
             {
@@ -61,6 +67,7 @@ def command(
                 "dry_run": dry_run,
                 "files": [dataclasses.asdict(file) for file in done.files],
                 "conflicts": len(done.conflicts),
+                "unreadable_lines": done.unreadable,
                 "commit": getattr(done.outcome, "commit", None),
             }
         )
@@ -74,5 +81,5 @@ def command(
             typer.echo("nothing was written")
         else:
             typer.echo(f"this was run {done.by}; agentm revert {done.by} undoes it")
-    if done.conflicts:
+    if done.conflicts or done.unreadable:
         raise typer.Exit(RED_STATE)

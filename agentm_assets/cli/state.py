@@ -95,10 +95,22 @@ def write(
     as_json: JsonOption = False,
 ) -> None:
     """Put a state file, whole or not at all."""
-    from agentm_assets.routing.state import MAX_STATE_BYTES, StateRefused, write_state_file
+    from agentm_assets.routing.state import (
+        MAX_STATE_BYTES,
+        StateRefused,
+        checkout_of,
+        is_checkout,
+        write_state_file,
+    )
     from agentm_assets.storage.seam import ABSENT, ConcurrentModificationError
 
     with _state(root, vault, profile) as folder:
+        here = Path.cwd()
+        if root is None and not folder.in_store and not is_checkout(checkout_of(here)):
+            raise StateRefused(
+                f"{here} is in no checkout and belongs to no project of the vault, so nothing was "
+                "written. Go to a checkout, or name its root: --root PATH"
+            )
         data = _given(source, MAX_STATE_BYTES + 1)
         wanted = ABSENT if expect == "absent" else expect
         try:

@@ -70,7 +70,9 @@ def _captures(location: "VaultLocation") -> "CaptureState":
 
 
 def _captured(captures: "CaptureState") -> str:
-    parts = [f"{captures.captures_waiting:,} wait for the next pass"]
+    waiting = captures.captures_waiting
+    said = f"not indexed yet: {waiting:,} (recall finds them all the same)"
+    parts = [said if waiting else "every capture is indexed"]
     if captures.reinforcements_waiting:
         parts.append(f"{captures.reinforcements_waiting:,} repeats wait to be counted")
     refused = ", ".join(f"{code} {count:,}" for code, count in captures.refusals.items())

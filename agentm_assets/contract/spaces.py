@@ -24,6 +24,8 @@ SPACES: Final[tuple[Space, ...]] = (
 )
 """`other` is what lies outside the declared spaces, as all of an adopted folder does."""
 
+RULES_FILE: Final = "standards/storage-rules.md"
+
 _TOP: Final[dict[str, Space]] = {
     "calendar": "calendar",
     "projects": "projects",
@@ -79,6 +81,12 @@ def is_generated(path: str) -> bool:
     if top == "projects" and len(below) == 2:
         return below[1] == f"moc-{below[0]}.md"
     return segments == ["index.md"]
+
+
+def is_rules_file(path: str) -> bool:
+    """Is it the vault's own rules file, in whatever spelling? It speaks of filing, of nothing that
+    a question is about."""
+    return path.casefold() == RULES_FILE
 
 
 def is_in_space(path: str, names: Collection[str]) -> bool:

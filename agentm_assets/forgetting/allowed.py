@@ -5,6 +5,7 @@ from agentm_assets.contract.frontmatter import read_frontmatter
 from agentm_assets.contract.rules_block import Violation, find_block
 from agentm_assets.contract.spaces import is_generated, space_of
 from agentm_assets.projects.door import door
+from agentm_assets.projects.ideas import IDEAS
 from agentm_assets.storage.locator import Locator, LocatorInvalid
 from agentm_assets.storage.personal import is_personal
 from agentm_assets.storage.seam import StorageBackend
@@ -36,6 +37,10 @@ def forgettable(backend: StorageBackend, path: str) -> tuple[Locator, bytes]:
     if is_generated(place.key) and space_of(place.key).memory_class in (None, "mocs"):
         raise ForgetRefused(
             "generated", f"{place} is generated and would come back", "Forget what it lists"
+        )
+    if place.key.casefold() == IDEAS:
+        raise ForgetRefused(
+            "no-memory", f"{place} is the shared page of ideas, no memory", "Edit its lines by hand"
         )
     data = _read(backend, place)
     if _holds_rules(place, data):

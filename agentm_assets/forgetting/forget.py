@@ -3,8 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from agentm_assets.capture.journal import FORGETTING, JournalEntry, append
+from agentm_assets.capture.live import body_fingerprint
+from agentm_assets.capture.moment import iso
 from agentm_assets.config.vault import VaultLocation
 from agentm_assets.contract.edit import EditRefused
+from agentm_assets.contract.frontmatter import read_frontmatter
 from agentm_assets.forgetting.allowed import ForgetRefused, forgettable, successor_name
 from agentm_assets.forgetting.edit import (
     MAX_REASON_CHARACTERS,
@@ -17,20 +21,28 @@ from agentm_assets.forgetting.edit import (
 from agentm_assets.history.outcome import Outcome
 from agentm_assets.history.run import begin
 from agentm_assets.projects.document import one_line
-from agentm_assets.storage.seam import StorageBackend
+from agentm_assets.storage.locator import Locator
+from agentm_assets.storage.seam import StorageBackend, StorageError, content_hash
 
 PASS = "forget"
+
+_NOT_JOURNALED = (
+    "the capture log can't be written, so recall ranks this note lower only after the next index "
+    "pass"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
     """What became of the note. `already`: it was forgotten before and nothing was written.
-    `outcome` is what git said, None when nothing was written (`dry_run` too)."""
+    `outcome` is what git said, None when nothing was written (`dry_run` too). `remark`: a sentence
+    for whoever asked."""
 
     path: str
     status: FadedStatus
     already: bool
     outcome: Outcome | None
+    remark: str | None = None
 
 
 def forget(
@@ -72,4 +84,26 @@ def forget(
             f"{place}: {error}",
             "Mend the properties by hand, then forget it again",
         ) from error
-    return Forgotten(place.key, wanted.status, not written.changed, run.outcome)
+    journaled = not written.changed or _journaled(location, backend, place, now)
+    return Forgotten(
+        path=place.key,
+        status=wanted.status,
+        already=not written.changed,
+        outcome=run.outcome,
+        remark=None if journaled else _NOT_JOURNALED,
+    )
+
+
+def _journaled(
+    location: VaultLocation, backend: StorageBackend, place: Locator, now: datetime
+) -> bool:
+    """Let recall know, which then reads the note and not what the index has of it."""
+    try:
+        data = backend.read_bytes(place)
+        body = body_fingerprint(data, read_frontmatter(data))
+        append(location, JournalEntry(place.key, content_hash(data), body, iso(now), FORGETTING))
+    except FileNotFoundError:
+        return True  # moved away a moment ago: nothing is left to rank
+    except (OSError, StorageError):
+        return False
+    return True

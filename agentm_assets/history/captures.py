@@ -15,8 +15,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from agentm_assets.capture.journal import JournalEntry, mark_committed, not_committed
+from agentm_assets.capture.journal import (
+    Held,
+    JournalEntry,
+    held_back,
+    mark_committed,
+    not_committed,
+)
 from agentm_assets.config.vault import VaultLocation
+from agentm_assets.contract import properties
+from agentm_assets.contract.frontmatter import read_frontmatter
 from agentm_assets.history import revert_log
 from agentm_assets.history.git import Author, GitError, Repository
 from agentm_assets.history.outcome import (
@@ -46,6 +54,10 @@ a system before this one: two notes came back after their deletion was committed
 _ONE_COMMIT = 5000
 """Captures in one commit at most: their bytes are held in memory."""
 
+_STRAY_BYTES = 2 * 1024 * 1024
+_STRAY_SPACES = ("Agent/memory", "standards", "projects")
+_GONE = "it is gone"
+
 _MANY_GONE = 20
 _GONE_SHARE = 10
 
@@ -57,7 +69,7 @@ _INDEX = Author("agentm-index")
 class Settled:
     """What was brought into git. `recovered`: writes of runs that had been killed or that git could
     not serve. `held`: files that are gone and whose deletion is not committed: not yet, or because
-    too many vanished at once. `waiting`: captures that could not be committed."""
+    too many vanished at once. `waiting`: captures that git does not have yet. `at`: when."""
 
     captures: int
     recovered: int
@@ -65,6 +77,7 @@ class Settled:
     held: int
     waiting: int
     outcome: Outcome
+    at: datetime
 
     @property
     def remark(self) -> str | None:
@@ -108,10 +121,13 @@ def standing(location: VaultLocation) -> Standing:
     if not isinstance(repository, Repository):
         return Standing(count, repository.text)
     if not count:
-        return Standing(0, "every capture is committed")
+        return Standing(0, "every capture is in git")
     obstacle = repository.obstacle()
     why = obstacle.text if obstacle else "the next pass commits them (agentm index)"
-    return Standing(count, f"captures not committed yet: {count:,}; {why}")
+    stuck = [each for each in held_back(location) if each.reason != _GONE]
+    if stuck and not obstacle:
+        why = f"{len(stuck):,} of them can't be: {stuck[0].entry.path}: {stuck[0].reason}"
+    return Standing(count, f"captures not in git yet: {count:,}; {why}")
 
 
 def settle(
@@ -137,15 +153,23 @@ def settle(
                 count, said = _recover(location, backend, left)
                 recovered += count
                 outcome = _worse(outcome, said)
-            captures, said = commit_waiting(location, backend, run_id=run_id, rules_hash=rules_hash)
+            captures, said = commit_waiting(
+                location, backend, now=now, run_id=run_id, rules_hash=rules_hash
+            )
             outcome = _worse(outcome, said)
+            if isinstance(said, Committed):
+                strays, said = commit_strays(
+                    location, backend, now=now, run_id=run_id, rules_hash=rules_hash
+                )
+                captures += strays
+                outcome = _worse(outcome, said)
             if isinstance(outcome, Committed):
                 deletions, held, said = confirm_deletions(location, backend, now=now, run_id=run_id)
                 outcome = _worse(outcome, said)
     except StorageError as error:
         outcome = GitTrouble(str(error))
-    waiting = 0 if isinstance(outcome, Committed) else len(not_committed(location).entries)
-    return Settled(captures, recovered, deletions, held, waiting, outcome)
+    waiting = len(not_committed(location).entries)
+    return Settled(captures, recovered, deletions, held, waiting, outcome, now)
 
 
 def commit_new(
@@ -161,7 +185,9 @@ def commit_new(
         return so_far
     try:
         with commit_turn(location, backend).held():
-            more, said = commit_waiting(location, backend, run_id=run_id, rules_hash=rules_hash)
+            more, said = commit_waiting(
+                location, backend, now=so_far.at, run_id=run_id, rules_hash=rules_hash
+            )
     except StorageError as error:
         more, said = 0, GitTrouble(str(error))
     outcome = _worse(so_far.outcome, said)
@@ -172,65 +198,155 @@ def commit_waiting(
     location: VaultLocation,
     backend: StorageBackend,
     *,
+    now: datetime,
     run_id: str,
     rules_hash: str | None = None,
 ) -> tuple[int, Outcome]:
-    """Commit what stands in the capture journal and git was not told of; how many entries that
-    were. The caller holds the commit turn."""
+    """Commit what stands in the capture journal and git does not have; how many entries that were.
+
+    A file that can't be committed is held back by itself, with the reason, and named; one that is
+    gone waits for a second look. The caller holds the commit turn.
+    """
     waiting = not_committed(location)
+    if not waiting.entries:
+        return 0, Committed(None)
+    repository = _usable(location)
+    if not isinstance(repository, Repository):
+        return 0, repository
+    before = {each.entry.path: each for each in held_back(location)}
+    held: list[Held] = []
     outcome: Outcome = Committed(None)
     for first in range(0, len(waiting.entries), _ONE_COMMIT):
         some = waiting.entries[first : first + _ONE_COMMIT]
-        said = commit_captures(location, backend, some, run_id=run_id, rules_hash=rules_hash)
+        said, left = _commit_captures(repository, backend, some, run_id, rules_hash)
         outcome = _worse(outcome, said)
         if not isinstance(outcome, Committed):
             return 0, outcome
-    if waiting.entries:
-        mark_committed(location, waiting.end)
-    return len(waiting.entries), outcome
+        for entry, reason in left:
+            known = before.get(entry.path)
+            same = known is not None and known.reason == reason
+            since = min(known.since, now.timestamp()) if known and same else now.timestamp()
+            if reason != _GONE or now.timestamp() - since < SECOND_LOOK_SECONDS:
+                held.append(Held(entry, reason, since))
+    mark_committed(location, waiting.end, held)
+    return len(waiting.entries) - len(held), outcome
 
 
-def commit_captures(
+def commit_strays(
     location: VaultLocation,
     backend: StorageBackend,
-    entries: Sequence[JournalEntry],
     *,
+    now: datetime,
     run_id: str,
     rules_hash: str | None = None,
-) -> Outcome:
-    """Commit the captured files of the journal, in one commit. The caller holds the commit turn.
+) -> tuple[int, Outcome]:
+    """Commit captures that no journal of this place lists; how many. They are there when a capture
+    was killed before its line or could not write it, came back after it was given up, or the vault
+    was moved.
+
+    They are what git neither has nor ignores where captures go, with a capture's frontmatter. The
+    caller holds the commit turn.
+    """
+    repository = _usable(location)
+    if not isinstance(repository, Repository):
+        return 0, Committed(None) if isinstance(repository, NoRepository) else repository
+    try:
+        untracked = repository.untracked(_STRAY_SPACES)
+    except GitError as error:
+        return 0, GitTrouble(str(error))
+    known = {each.entry.path for each in held_back(location)}
+    strays = [
+        JournalEntry(path, content_hash(data), "", now.isoformat(), "capture")
+        for path in untracked
+        if path not in known and (data := _captured(backend, path)) is not None
+    ]
+    if not strays:
+        return 0, Committed(None)
+    held = repository.tracked(repository.head(), [entry.path for entry in strays])
+    strays = [entry for entry in strays if entry.path not in held]  # untracked by the operator
+    outcome: Outcome = Committed(None)
+    for first in range(0, len(strays), _ONE_COMMIT):
+        some = strays[first : first + _ONE_COMMIT]
+        said, _left = _commit_captures(repository, backend, some, run_id, rules_hash)
+        outcome = _worse(outcome, said)
+    return len(strays) if isinstance(outcome, Committed) else 0, outcome
+
+
+def _usable(location: VaultLocation) -> Repository | NoRepository | GitTrouble:
+    """The repository while it may be committed to."""
+    repository = open_repository(location)
+    if isinstance(repository, Repository):
+        try:
+            obstacle = repository.obstacle()
+        except GitError as error:
+            return GitTrouble(str(error))
+        if obstacle is not None:
+            return GitTrouble(obstacle.text)
+    return repository
+
+
+def _captured(backend: StorageBackend, path: str) -> bytes | None:
+    """The bytes of a note that a capture made, as its frontmatter says; None for any other file."""
+    stem = path.rpartition("/")[2].removesuffix(".md")
+    if not path.endswith(".md") or (path[:9].casefold() == "projects/" and path.count("/") < 3):
+        return None
+    try:
+        data = backend.read_bytes(Locator(path), limit=_STRAY_BYTES)
+    except (FileNotFoundError, StorageError, LocatorInvalid):
+        return None  # it is not known to be one, and the next pass looks again
+    if not data.startswith(b"---") or b"captured:" not in data or b"slug:" not in data:
+        return None
+    frontmatter = read_frontmatter(data)
+    slug = properties.text_of(frontmatter, "slug")
+    is_capture = slug is not None and _composed(slug) == _composed(stem)
+    return data if is_capture and properties.captured(frontmatter) is not None else None
+
+
+def _commit_captures(
+    repository: Repository,
+    backend: StorageBackend,
+    entries: Sequence[JournalEntry],
+    run_id: str,
+    rules_hash: str | None,
+) -> tuple[Outcome, list[tuple[JournalEntry, str]]]:
+    """Commit these captured files, in one commit. With it come those that could not be, and why.
 
     A file that HEAD lacks is committed as it is now, also when the operator has edited it since.
     One that HEAD has is committed only with the bytes that the journal names (a note that was
-    captured again): any other change is the operator's. A file that is gone is left out.
+    captured again): any other change is the operator's.
     """
-    repository = open_repository(location)
-    if not isinstance(repository, Repository):
-        return repository
-    obstacle = repository.obstacle()
-    if obstacle is not None:
-        return GitTrouble(obstacle.text)
+    left: list[tuple[JournalEntry, str]] = []
+    files: dict[str, bytes | None] = {}
     try:
         known = repository.tracked(repository.head(), [entry.path for entry in entries])
-        files: dict[str, bytes | None] = {}
+        foreign = repository.foreign(entry.path for entry in entries)
         for entry in entries:
+            if entry.path in foreign:
+                left.append((entry, foreign[entry.path]))
+                continue
             try:
                 data = backend.read_bytes(Locator(entry.path))
             except FileNotFoundError:
+                left.append((entry, _GONE))
+                continue
+            except (StorageError, LocatorInvalid) as error:
+                left.append((entry, str(error).removeprefix(f"{entry.path}: ")))
                 continue
             if entry.path not in known or content_hash(data) == entry.content_hash:
                 files[entry.path] = data
         ignored = repository.ignored(files)
         files = {path: data for path, data in files.items() if path not in ignored}
-        if not files:
-            return Committed(None, tuple(sorted(ignored)))
-        only = next(iter(files))
-        subject = f"Capture {only}" if len(files) == 1 else f"Capture {len(files):,} notes"
-        made = repository.commit(files, message(subject, run_id, "capture", rules_hash), _CAPTURE)
-        repository.tidy()
-    except (GitError, StorageError) as error:
-        return GitTrouble(str(error))
-    return Committed(made, tuple(sorted(ignored)))
+        made = None
+        if files:
+            only = next(iter(files))
+            subject = f"Capture {only}" if len(files) == 1 else f"Capture {len(files):,} notes"
+            text = message(subject, run_id, "capture", rules_hash)
+            made = repository.commit(files, text, _CAPTURE)
+            repository.tidy()
+    except GitError as error:
+        return GitTrouble(str(error)), []
+    names = (f"{entry.path}: {reason}" for entry, reason in left if reason != _GONE)
+    return Committed(made, tuple(sorted(ignored)), tuple(names)), left
 
 
 def confirm_deletions(
@@ -280,21 +396,36 @@ def confirm_deletions(
 def _recover(
     location: VaultLocation, backend: StorageBackend, left: Abandoned
 ) -> tuple[int, Outcome]:
-    """Log and commit what a run that is over really wrote; how many files that are."""
+    """Log what a run that is over wrote, and commit what still is as it left it; how many files
+    were logged.
+
+    A file that someone has changed since is logged with the bytes that the run left, so that taking
+    the run back reports it; those changes are theirs to commit.
+    """
     real: dict[str, Change] = {}
     written: dict[str, bytes] = {}
+    announced: dict[str, list[Change]] = {}
     for change in left.changes:
+        announced.setdefault(change.path, []).append(change)
+    for path, tries in announced.items():
         try:
-            data = backend.read_bytes(Locator(change.path))
-        except FileNotFoundError:
-            continue
-        if content_hash(data) == change.after:
-            real[change.path], written[change.path] = change, data
+            data = backend.read_bytes(Locator(path))
+        except (FileNotFoundError, StorageError):
+            data = None  # gone since, or something else is in its place
+        found = None if data is None else content_hash(data)
+        stands = next((change for change in reversed(tries) if change.after == found), None)
+        if stands is not None and data is not None:
+            real[path], written[path] = stands, data
+        elif found != tries[-1].before:
+            real[path] = tries[-1]
     if not real:
         left.pending.close()
         return 0, Committed(None)
     first = left.changes[0]
-    log = revert_log.append(backend, list(real.values()))
+    try:
+        log = revert_log.append(backend, list(real.values()))
+    except (StorageError, FileNotFoundError) as error:
+        return 0, GitTrouble(str(error))
     outcome = commit_changes(
         open_repository(location),
         backend,
@@ -316,7 +447,7 @@ def _worse(one: Outcome, other: Outcome) -> Outcome:
 
 def _gravity(outcome: Outcome) -> int:
     if isinstance(outcome, Committed):
-        return 1 if outcome.ignored else 0
+        return 1 if is_worth_a_remark(outcome) else 0
     return 3 if isinstance(outcome, GitTrouble) else 2
 
 

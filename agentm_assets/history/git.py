@@ -15,9 +15,11 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from hashlib import sha1, sha256
 from pathlib import Path
+from typing import IO
 
 NO_REPOSITORY = "no repository"
 
@@ -28,6 +30,8 @@ REF_ATTEMPTS = 5
 """How often a commit is made anew because the branch moved meanwhile."""
 
 _LOCK_WAIT = 0.1
+_STAGED = ("ls-files", "-s", "-z")
+_LOGGED = "agentm-commit:"
 
 # Set inside a git hook, these would lead every command to the hook's repository, not the vault's.
 _REPOSITORY_VARIABLES = frozenset(
@@ -75,6 +79,7 @@ _UNDER_WAY: Mapping[str, str] = {
     "rebase-apply": "a rebase",
     "CHERRY_PICK_HEAD": "a cherry-pick",
     "REVERT_HEAD": "a git revert",
+    "sequencer": "a cherry-pick or revert of several commits",
     "BISECT_LOG": "a bisection",
 }
 
@@ -94,10 +99,7 @@ def git(
     # Its words are compared; a diff or status must not write the operator's index.
     env |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"} | dict(more or {})
     settings = [part for setting in _SETTINGS for part in ("-c", setting)]
-    with tempfile.TemporaryFile() as source:
-        if given is not None:
-            source.write(given)
-            source.seek(0)
+    with _given(given) as source:
         return subprocess.run(
             ["git", "-C", str(root), *settings, *arguments],
             env=env,
@@ -106,6 +108,29 @@ def git(
             start_new_session=True,
             check=False,
         )
+
+
+@contextmanager
+def _given(data: bytes | None) -> Iterator[IO[bytes] | int]:
+    """A file with git's input; none for none. Raises GitError when there is no room for one."""
+    if data is None:
+        yield subprocess.DEVNULL
+        return
+    with ExitStack() as stack:
+        try:
+            source = stack.enter_context(tempfile.TemporaryFile())
+            source.write(data)
+            source.seek(0)
+        except OSError as error:
+            raise _no_temp(error) from error
+        yield source
+
+
+def _no_temp(error: OSError) -> GitError:
+    return GitError(
+        f"the folder for temporary files can't be used ({error.strerror or error}). Free some "
+        "space there, or set TMPDIR to another folder"
+    )
 
 
 def is_installed() -> bool:
@@ -152,6 +177,16 @@ class Author:
             "GIT_COMMITTER_NAME": self.name,
             "GIT_COMMITTER_EMAIL": mail,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedCommit:
+    """A commit of agentm's. `seconds` since the epoch; `run` from its trailer, "" without one."""
+
+    commit: str
+    seconds: int
+    run: str
+    files: list[str]
 
 
 class Repository:
@@ -207,8 +242,10 @@ class Repository:
         return done.stdout if done.returncode == 0 else None
 
     def holds(self, commit: str | None, path: str, data: bytes) -> bool:
-        """Whether the commit has the file with these very bytes."""
-        return commit is not None and self.content(commit, path) == data
+        """Whether these very bytes of the file can be had from the commit."""
+        return commit is not None and any(
+            self.content(commit, path, filtered=filtered) == data for filtered in (True, False)
+        )
 
     def ignored(self, paths: Iterable[str]) -> frozenset[str]:
         """Those of the paths that git is told to ignore and does not hold."""
@@ -238,10 +275,62 @@ class Repository:
             lists.append([os.fsdecode(name) for name in done.stdout.split(b"\0") if name])
         return lists[0], len(lists[1])
 
+    def untracked(self, folders: Sequence[str]) -> list[str]:
+        """Files below these folders, in whatever case, that git neither has nor ignores."""
+        below = [f":(icase){folder}" for folder in folders]
+        wanted = ("ls-files", "-z", "--others", "--exclude-standard", "--", *below)
+        done = git(self.vault, *wanted)
+        if done.returncode != 0:
+            raise GitError(_words(done.stderr))
+        names = (os.fsdecode(name) for name in done.stdout.split(b"\0"))
+        return [name for name in names if name and not name.endswith("/")]
+
+    def foreign(self, paths: Iterable[str]) -> dict[str, str]:
+        """Those of the paths that this repository can't hold, and why: they lie in a repository of
+        their own, such as a submodule, or behind a link."""
+        said: dict[str, str] = {"": ""}
+
+        def why(folder: str) -> str:
+            if folder not in said:
+                place = self.vault / folder
+                if os.path.lexists(place / ".git"):
+                    said[folder] = f"{folder} is a git repository of its own: commit it there"
+                elif place.is_symlink():
+                    said[folder] = f"{folder} is a symbolic link"
+                else:
+                    said[folder] = why(folder.rpartition("/")[0])
+            return said[folder]
+
+        found = {path: why(path.rpartition("/")[0]) for path in paths}
+        return {path: reason for path, reason in found.items() if reason}
+
     def added_by(self, path: str) -> str:
         """The author of the commit that brought the file in last; "" when none is found."""
         wanted = ("log", "-1", "--diff-filter=A", "--format=%an", "--", path)
         return _words(git(self.vault, "--literal-pathspecs", *wanted).stdout)
+
+    def log(self, patterns: Sequence[str], author: str, limit: int) -> list[LoggedCommit]:
+        """The newest commits by `author` whose message matches each of the patterns (git's basic
+        regular expressions, one line each), newest first, with the files of the vault in them."""
+        greps = [f"--grep={pattern}" for pattern in patterns]
+        header = f"--format={_LOGGED}%H {_LOGGED}%ct {_LOGGED}%(trailers:key=Agentm-Run,valueonly)"
+        wanted = ("log", "-z", "--name-only", "--relative", f"--max-count={limit}", "--all-match")
+        by = f"--author=^{author} <"
+        done = git(self.vault, *wanted, by, *greps, header, "--", ".")
+        if done.returncode != 0:
+            return []  # there is no commit yet
+        found: list[LoggedCommit] = []
+        for part in os.fsdecode(done.stdout).split("\0"):
+            head = part.split(f" {_LOGGED}", 2)
+            if part.startswith(_LOGGED) and len(head) == 3:
+                commit, seconds, run = head
+                found.append(
+                    LoggedCommit(commit.removeprefix(_LOGGED), int(seconds), run.strip(), [])
+                )
+            elif part and found:
+                files = found[-1].files
+                files.append(part if files else part.removeprefix("\n"))
+        return found
 
     def commit(
         self,
@@ -260,22 +349,27 @@ class Repository:
         """
         with _scratch() as scratch:
             tree_dir = scratch / "tree"
-            for path, data in files.items():
-                if data is not None:
-                    self._lay_out(tree_dir / f"{self._folder}{path}", path, data)
+            try:
+                for path, data in files.items():
+                    if data is not None:
+                        self._lay_out(tree_dir / f"{self._folder}{path}", path, data)
+                tree_dir.mkdir(exist_ok=True)
+            except OSError as error:
+                raise _no_temp(error) from error
             own = {
                 "GIT_DIR": str(self._git_dir),
                 "GIT_INDEX_FILE": str(scratch / "index"),
                 "GIT_WORK_TREE": str(tree_dir),
             }
-            tree_dir.mkdir(exist_ok=True)
             names = b"".join(os.fsencode(f"{self._folder}{path}") + b"\0" for path in files)
-            for _attempt in range(REF_ATTEMPTS):
+            deadline = clock() + lock_timeout
+            attempts = 0
+            while attempts < REF_ATTEMPTS:
                 head = self.head()
-                commit = self._build(tree_dir, own, head, names, message, author)
+                commit = self._build(tree_dir, own, head, names, files, message, author)
                 if commit is None:
                     return None
-                entries = _run(tree_dir, "ls-files", "-s", "-z", more=own)
+                entries = _run(tree_dir, *_STAGED, more=own)
                 self._renew(entries, frozenset(files), len(commit), clock, sleep, lock_timeout)
                 # The empty old value says: only while there is no commit yet.
                 moved = git(
@@ -286,6 +380,10 @@ class Repository:
                 )
                 if moved.returncode == 0:
                     return commit
+                if b"File exists" in moved.stderr and clock() < deadline:
+                    sleep(_LOCK_WAIT)  # another git holds the branch's lock
+                    continue
+                attempts += 1
             raise GitError(f"the branch moved each time: {_words(moved.stderr)}. Try again.")
 
     def tidy(self) -> None:
@@ -308,6 +406,7 @@ class Repository:
         own: Mapping[str, str],
         head: str | None,
         names: bytes,
+        files: Mapping[str, bytes | None],
         message: str,
         author: Author,
     ) -> str | None:
@@ -316,6 +415,8 @@ class Repository:
         update = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
         _run(tree_dir, *update, given=names, more=own)
         tree = _run(tree_dir, "write-tree", more=own).decode("ascii").strip()
+        if self._make_exact(tree_dir, own, tree, files):
+            tree = _run(tree_dir, "write-tree", more=own).decode("ascii").strip()
         if head and _run(self.vault, "rev-parse", f"{head}^{{tree}}").decode().strip() == tree:
             return None
         parents = ("-p", head) if head else ()
@@ -326,6 +427,48 @@ class Repository:
             more=author.variables,
         )
         return made.decode("ascii").strip()
+
+    def _make_exact(
+        self, tree_dir: Path, own: Mapping[str, str], tree: str, files: Mapping[str, bytes | None]
+    ) -> bool:
+        """Where git's conversion of line ends lost bytes, put the very bytes in their place; True
+        when there was any. A file with a filter of the operator's (encryption, large files) stays
+        as that made it: its plain bytes may not be meant for history."""
+        entries = {name: line for line, name in _index_entries(_run(tree_dir, *_STAGED, more=own))}
+        changed: dict[str, bytes] = {}  # by git on the way in
+        for path, data in files.items():
+            entry = entries.get(os.fsencode(f"{self._folder}{path}"))
+            if data is not None and entry is not None:
+                made = entry.split(b" ")[1].decode("ascii")
+                if made != _blob_id(data, len(made)):
+                    changed[path] = data
+        if not changed:
+            return False
+        filtered = self._filtered(changed)
+        lost = {
+            path: data
+            for path, data in changed.items()
+            if path not in filtered and self.content(tree, path) != data
+        }
+        lines = []
+        for path, data in lost.items():
+            name = os.fsencode(f"{self._folder}{path}")
+            mode = entries[name].split(b" ")[0]
+            blob = _run(self.vault, "hash-object", "-w", "--stdin", "--no-filters", given=data)
+            lines.append(mode + b" " + blob.strip() + b"\t" + name + b"\0")
+        if lines:
+            _run(tree_dir, "update-index", "-z", "--index-info", given=b"".join(lines), more=own)
+        return bool(lines)
+
+    def _filtered(self, paths: Iterable[str]) -> frozenset[str]:
+        """Those of the paths for which the operator has set a filter."""
+        asked = ("check-attr", "-z", "--stdin", "filter")
+        fields = _run(self.vault, *asked, given=self._listed(paths)).split(b"\0")
+        return frozenset(
+            os.fsdecode(path)
+            for path, value in zip(fields[0::3], fields[2::3], strict=False)
+            if value not in (b"unspecified", b"unset")
+        )
 
     def _renew(
         self,
@@ -364,6 +507,12 @@ class Repository:
         return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 
+def _blob_id(data: bytes, length: int) -> str:
+    """The id that git gives these bytes, in a repository whose ids have this length."""
+    make = sha1 if length == 40 else sha256
+    return make(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
 def _index_entries(listed: bytes) -> Iterator[tuple[bytes, bytes]]:
     """The lines of `ls-files -s -z`, each with its path."""
     for line in listed.split(b"\0"):
@@ -373,7 +522,12 @@ def _index_entries(listed: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 @contextmanager
 def _scratch() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="agentm-git-") as folder:
+    with ExitStack() as stack:
+        try:
+            made = tempfile.TemporaryDirectory(prefix="agentm-git-", ignore_cleanup_errors=True)
+            folder = stack.enter_context(made)
+        except OSError as error:
+            raise _no_temp(error) from error
         yield Path(folder)
 
 

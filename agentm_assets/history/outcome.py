@@ -8,13 +8,20 @@ from agentm_assets.storage.seam import StorageError
 @dataclass(frozen=True, slots=True)
 class Committed:
     """git has it. `commit` is None when HEAD held every byte already. `ignored`: paths that git is
-    told to ignore, so that they are written but not committed."""
+    told to ignore, so that they are written but not committed. `left_out`: a line each, path and
+    reason, for files that could not be committed while the others were."""
 
     commit: str | None
     ignored: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
+        if self.left_out:
+            return (
+                f"{len(self.left_out)} written files can't be committed, the others are: "
+                f"{self.left_out[0]}"
+            )
         if self.ignored:
             return (
                 f"{len(self.ignored)} written files are not committed, since a .gitignore names "
@@ -47,7 +54,7 @@ Outcome = Committed | NoRepository | GitTrouble
 
 def is_worth_a_remark(outcome: Outcome) -> bool:
     """Whether the operator must hear of it: everything but a plain commit."""
-    return not isinstance(outcome, Committed) or bool(outcome.ignored)
+    return not isinstance(outcome, Committed) or bool(outcome.ignored or outcome.left_out)
 
 
 class RepositoryRequired(StorageError):

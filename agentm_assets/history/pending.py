@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agentm_assets.capture.files import replace_whole
 from agentm_assets.config.vault import VaultLocation
 from agentm_assets.history.revert_log import Change, parse
 from agentm_assets.storage.process import Process, this_process
@@ -26,12 +27,15 @@ class PendingWrites:
 
     def enter(self, change: Change) -> None:
         """Note a write that is about to be made; on return it is on the disk. Raises OSError."""
-        lines = [change.line().encode("utf-8", "replace")]
-        if not self._entered:
-            me = this_process()
-            lines.insert(0, f"writer {me.origin} {me.pid} {me.start}".encode("ascii"))
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-        self._append(b"".join(line + b"\n" for line in lines))
+        line = change.line().encode("utf-8", "replace") + b"\n"
+        if self._entered:
+            self._append(line)
+            return
+        # The file appears with its writer's name in it: an empty one would be taken for that of a
+        # run that is over.
+        me = this_process()
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        replace_whole(self.file, f"writer {me.origin} {me.pid} {me.start}\n".encode() + line)
         self._entered = True
 
     def leave(self) -> None:
@@ -68,17 +72,16 @@ def pending_of(location: VaultLocation, run_id: str) -> PendingWrites:
 
 def abandoned(location: VaultLocation) -> list[Abandoned]:
     """The runs that left writes behind, the oldest first. Raises OSError."""
-    try:
-        files = sorted(_folder(location).glob("*.jsonl"), key=lambda file: file.stat().st_mtime_ns)
-    except FileNotFoundError:
-        return []
-    found: list[Abandoned] = []
-    for file in files:
-        lines = file.read_bytes().split(b"\n")
+    found: list[tuple[int, Abandoned]] = []
+    for file in _folder(location).glob("*.jsonl"):
+        try:
+            age, lines = file.stat().st_mtime_ns, file.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            continue  # its run ended well in this moment
         if _LEFT in lines or _has_ended(lines[0]):
             changes = tuple(change for change in map(parse, lines) if change is not None)
-            found.append(Abandoned(PendingWrites(file), changes))
-    return found
+            found.append((age, Abandoned(PendingWrites(file), changes)))
+    return [each for _, each in sorted(found, key=lambda each: each[0])]
 
 
 def _folder(location: VaultLocation) -> Path:

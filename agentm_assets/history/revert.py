@@ -18,7 +18,7 @@ from agentm_assets.contract.edit import EditRefused, set_key
 from agentm_assets.contract.frontmatter import read_frontmatter
 from agentm_assets.history.git import Repository
 from agentm_assets.history.outcome import Outcome
-from agentm_assets.history.revert_log import Change, read_log
+from agentm_assets.history.revert_log import LOG, Change, may_be_of, read_lines
 from agentm_assets.history.run import Run, begin, open_repository
 from agentm_assets.storage.locator import Locator
 from agentm_assets.storage.seam import StorageBackend, StorageError, content_hash
@@ -45,12 +45,15 @@ class FileReverted:
 
 @dataclass(frozen=True, slots=True)
 class Reverted:
-    """`by` is the id of the run that took `run` back; None when nothing was written."""
+    """`by` is the id of the run that took `run` back; None when nothing was written. `unreadable`:
+    lines of the log that may be of this run and can't be understood, so that files of it may be
+    missing here."""
 
     run: str
     by: str | None
     files: tuple[FileReverted, ...]
     outcome: Outcome | None
+    unreadable: int = 0
 
     @property
     def conflicts(self) -> tuple[FileReverted, ...]:
@@ -70,19 +73,26 @@ def revert(
     With `dry_run` nothing is written and the files' fates are those that would come. Raises
     UnknownRun, and StorageError when the log can't be read or the result can't be logged.
     """
-    changes, _broken = read_log(backend)
+    changes, broken = read_lines(backend)
+    unreadable = sum(may_be_of(line, run_id) for line in broken)
     net = net_changes([change for change in changes if change.run == run_id])
+    if not net and unreadable:
+        raise StorageError(
+            f"the lines of run {run_id} in {LOG} can't be understood, so nothing was taken back. "
+            f"Mend them from git: git log -p -- {LOG}"
+        )
     if not net:
         raise UnknownRun(
             f"the revert log has no run {run_id}; `agentm history` lists the runs it has"
         )
     if dry_run:
         planned = [_plan(location, backend, change, changes)[0] for change in net]
-        return Reverted(run_id, None, tuple(planned), None)
+        return Reverted(run_id, None, tuple(planned), None, unreadable)
     with begin(location, backend, pass_name=PASS, subject=f"Revert {run_id}", now=now) as run:
         files = tuple(_take_back(location, backend, run, change, changes) for change in net)
     wrote = bool(run.changes)
-    return Reverted(run_id, run.run_id if wrote else None, files, run.outcome if wrote else None)
+    by, outcome = (run.run_id, run.outcome) if wrote else (None, None)
+    return Reverted(run_id, by, files, outcome, unreadable)
 
 
 def net_changes(changes: Sequence[Change]) -> list[Change]:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-from agentm_assets.storage.locator import Locator
+from agentm_assets.storage.locator import Locator, LocatorInvalid
 from agentm_assets.storage.retry import read_modify_write
 from agentm_assets.storage.seam import ABSENT, StorageBackend
 
@@ -50,7 +50,7 @@ def parse(line: bytes) -> Change | None:
             return None
         texts = [written[name] for name in ("run", "pass", "path", "after", "at")]
         before, base = written["before"], written["base"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     whole = all(isinstance(text, str) for text in texts)
     if not whole or not all(text is None or isinstance(text, str) for text in (before, base)):
@@ -61,13 +61,41 @@ def parse(line: bytes) -> Change | None:
 
 def read_log(backend: StorageBackend) -> tuple[list[Change], int]:
     """The changes, oldest first, and how many lines can't be understood. Raises StorageError."""
+    changes, broken = read_lines(backend)
+    return changes, len(broken)
+
+
+def read_lines(backend: StorageBackend) -> tuple[list[Change], list[bytes]]:
+    """The changes, oldest first, and the lines that can't be understood: torn, of a later version,
+    or of a path that nothing can have. Raises StorageError."""
     try:
         data = backend.read_bytes(LOG)
     except FileNotFoundError:
-        return [], 0
-    lines = [line for line in data.split(b"\n") if line.strip()]
-    changes = [change for change in map(parse, lines) if change is not None]
-    return changes, len(lines) - len(changes)
+        return [], []
+    changes: list[Change] = []
+    broken: list[bytes] = []
+    for line in data.split(b"\n"):
+        change = parse(line)
+        if change is not None and _is_place(change.path):
+            changes.append(change)
+        elif line.strip():
+            broken.append(line)
+    return changes, broken
+
+
+def may_be_of(line: bytes, run_id: str) -> bool:
+    """Whether a line that was torn can be one of that run: it begins as such a line does."""
+    begin = json.dumps({"v": VERSION, "run": run_id}, ensure_ascii=False, separators=(",", ":"))
+    wanted = begin.removesuffix("}").encode("utf-8", "replace") + b","
+    return line.startswith(wanted) or wanted.startswith(line)
+
+
+def _is_place(path: str) -> bool:
+    try:
+        Locator(path)
+    except LocatorInvalid:
+        return False
+    return True
 
 
 def append(backend: StorageBackend, changes: Sequence[Change]) -> bytes:

@@ -5,12 +5,14 @@ with history.begin(location, backend, pass_name="forget") as run:
 show(run.outcome)
 """
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
-from os import urandom
+from functools import cache
 
+from agentm_assets.capture.filing_rules import hash_in_force
 from agentm_assets.config.vault import DEVICE_LOCAL, VAULT, VaultLocation
 from agentm_assets.history import revert_log
 from agentm_assets.history.git import NO_REPOSITORY, Author, GitError, Repository, is_installed
@@ -94,7 +96,7 @@ def message(subject: str, run_id: str, pass_name: str, rules_hash: str | None) -
 
 def new_run_id(pass_name: str, now: datetime) -> str:
     """Such as forget-20260412T081500Z-3f9a2c."""
-    return f"{pass_name}-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{urandom(3).hex()}"
+    return f"{pass_name}-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
 
 
 def _now() -> datetime:
@@ -110,7 +112,7 @@ class Run:
         backend: StorageBackend,
         pass_name: str,
         run_id: str,
-        rules_hash: str | None,
+        rules_hash: Callable[[], str | None],
         now: Callable[[], datetime],
         subject: str | None,
     ) -> None:
@@ -216,22 +218,28 @@ class Run:
         repository = self._repository
         if not isinstance(repository, Repository):
             return None
-        head = repository.head()
-        if repository.holds(head, path, old):
-            return head
-        obstacle = repository.obstacle()
-        if obstacle is not None:
-            raise StorageError(
-                f"{path} holds changes that git has not, and they can't be committed before the "
-                f"write, so it was not changed: {obstacle.message} (cure: {obstacle.cure})"
-            )
-        text = message(
-            f"Keep {path} as it was before {self.pass_name}",
-            self.run_id,
-            "capture",
-            self._rules_hash,
-        )
+        failed = f"{path} could not be committed before the write, so it was not changed"
         try:
+            head = repository.head()
+            if repository.holds(head, path, old):
+                return head
+            foreign = repository.foreign([path])
+            if foreign:
+                raise StorageError(f"{failed}: {foreign[path]}")
+            if repository.ignored([path]):
+                return None  # not to be put into history; the outcome says what that means
+            obstacle = repository.obstacle()
+            if obstacle is not None:
+                raise StorageError(
+                    f"{path} holds changes that git has not, and they can't be committed before "
+                    f"the write, so it was not changed: {obstacle.message} (cure: {obstacle.cure})"
+                )
+            text = message(
+                f"Keep {path} as it was before {self.pass_name}",
+                self.run_id,
+                "capture",
+                self._rules_hash(),
+            )
             turn = commit_turn(self._location, self._backend)
             with nullcontext() if self._has_turn else turn.held():
                 if not self._is_there(path, old):
@@ -239,11 +247,16 @@ class Run:
                     # go back. The write that follows fails its comparison.
                     return repository.head()
                 made = repository.commit({path: old}, text, Author("agentm-capture"))
+            kept = made or repository.head()
+            if not repository.holds(kept, path, old):
+                raise StorageError(
+                    f"{path} was not changed: git keeps other bytes of it than it holds, because "
+                    "of a filter in .gitattributes, so they could not be brought back. Exempt it "
+                    "there, or edit it by hand."
+                )
         except GitError as error:
-            raise StorageError(
-                f"{path} could not be committed before the write, so it was not changed: {error}"
-            ) from error
-        return made or repository.head()
+            raise StorageError(f"{failed}: {error}") from error
+        return kept
 
     def _is_there(self, path: str, data: bytes) -> bool:
         try:
@@ -269,7 +282,7 @@ class Run:
                         self.subject or default_subject(self.pass_name, list(self._changes)),
                         self.run_id,
                         self.pass_name,
-                        self._rules_hash,
+                        self._rules_hash(),
                     ),
                     self.pass_name,
                 )
@@ -306,19 +319,22 @@ def commit_changes(
         return GitTrouble(obstacle.text)
     try:
         head = repository.head()
-        ignored = repository.ignored([*written, LOG.key])
+        foreign = repository.foreign([*written, LOG.key])
+        ignored = repository.ignored(path for path in [*written, LOG.key] if path not in foreign)
         files = {
             path: data
             for path, data in written.items()
             if path not in ignored
+            and path not in foreign
             and _is_next(repository, backend, head, path, data, changes[path].before)
         }
-        if LOG.key not in ignored:
+        if LOG.key not in ignored and LOG.key not in foreign:
             files[LOG.key] = log
         made = repository.commit(files, text, Author(f"agentm-{pass_name}")) if files else None
     except GitError as error:
         return GitTrouble(str(error))
-    return Committed(made, tuple(sorted(ignored)))
+    left_out = tuple(f"{path}: {reason}" for path, reason in sorted(foreign.items()))
+    return Committed(made, tuple(sorted(ignored)), left_out)
 
 
 def _is_next(
@@ -353,14 +369,20 @@ def begin(
 
     When the block is left, also by an exception, what was written is logged and committed: one
     commit of just those files and the log, by `agentm-<pass>`, with `subject` as its first line.
-    `Run.outcome` says what became of it; show it.
+    `Run.outcome` says what became of it; show it. `rules_hash`: of the rules that the pass judged
+    by; None for one that judges nothing: then that of the rules in force is noted.
     """
     if not _PASS_NAME.fullmatch(pass_name):
         raise ValueError(f"{pass_name!r} is no name of a pass")
     chosen = run_id or new_run_id(pass_name, now())
     if not _RUN_ID.fullmatch(chosen):
         raise ValueError(f"{chosen!r} is no id of a run")
-    run = Run(location, backend, pass_name, chosen, rules_hash, now, subject)
+
+    @cache
+    def judged_by() -> str | None:
+        return rules_hash or hash_in_force(location, backend, os.environ)
+
+    run = Run(location, backend, pass_name, chosen, judged_by, now, subject)
     try:
         yield run
     finally:

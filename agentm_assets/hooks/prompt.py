@@ -23,8 +23,9 @@ def prompt_block(
 ) -> str:
     """The context block for a prompt; "" when there is nothing worth saying.
 
-    A running server answers with all that recall has; else words alone, in this process. `seconds`
-    bounds each step of the asking. Raises WarmTrouble and what recall raises.
+    A running server answers with all that recall has; else words alone, in this process: what they
+    find is only printed when they are sure, since most prompts share a word with some note.
+    `seconds` bounds each step of the asking. Raises WarmTrouble and what recall raises.
     """
     question = prompt.strip()[:LONGEST_QUESTION]
     if not question or question.startswith("/"):  # a command of the host, not a question
@@ -34,5 +35,8 @@ def prompt_block(
         from agentm_assets.recall.haste import recall_by_words
         from agentm_assets.recall.shape import json_of
 
-        answer = json_of(recall_by_words(question, MOST_NOTES, location, env, now))
+        found = recall_by_words(question, MOST_NOTES, location, env, now)
+        if found.verdict != "answer":
+            return ""
+        answer = json_of(found)
     return context_block(answer, tokens)

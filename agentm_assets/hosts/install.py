@@ -22,7 +22,7 @@ from agentm_assets.hosts.hosts import HostFile
 from agentm_assets.storage.atomic import create_file, replace_file
 
 _BOM = "\ufeff"
-_WIDEST = 160  # characters of a line of a preview
+_WIDEST = 160  # characters of a line that an eye can follow
 _MOST_BYTES = 64 * 1024 * 1024
 
 
@@ -41,20 +41,18 @@ class Change:
         return self.before == self.after
 
     def diff(self) -> str:
-        """Added and removed lines alone: what stands around them may be secret."""
-        return "\n".join(
-            line if len(line) <= _WIDEST else f"{line[:_WIDEST]}…"
-            for line in difflib.unified_diff(
-                _lines(self.before),
-                _lines(self.after),
-                str(self.path),
-                str(self.path),
-                "",
-                "",
-                0,
-                "",
-            )
-        )
+        """Added and removed lines alone, each whole: what stands around them may be secret. A file
+        that holds its JSON on one line is compared laid out, for the same reason."""
+        lines = (_lines(self.before), _lines(self.after))
+        if any(len(line) > _WIDEST for side in lines for line in side):
+            before, after = _laid_out(self.before), _laid_out(self.after)
+            if before is not None and after is not None:
+                return self._compared(before, after)
+        return self._compared(*lines)
+
+    def _compared(self, before: list[str], after: list[str]) -> str:
+        name = str(self.path)
+        return "\n".join(difflib.unified_diff(before, after, name, name, "", "", 0, ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +206,15 @@ def _bytes(text: str, before: bytes | None) -> bytes:
 def _lines(data: bytes | None) -> list[str]:
     text = "" if data is None else data.decode("utf-8", "replace")
     return text.replace("\r\n", "\n").split("\n") if text else []
+
+
+def _laid_out(data: bytes | None) -> list[str] | None:
+    """The lines of a JSON file as a person would lay it out; None when it is none."""
+    try:
+        value = json.loads((data or b"{}").decode("utf-8").removeprefix(_BOM))
+    except ValueError:
+        return None
+    return json.dumps(value, indent=2, ensure_ascii=False).split("\n")
 
 
 def _old_bytes(written: Mapping[str, Any]) -> bytes | None:

@@ -347,6 +347,15 @@ class FactsReader:
                 found[row[0]].append(AliasFacts(*row))
         return {path: tuple(names) for path, names in found.items()}
 
+    def spaces(self) -> frozenset[str]:
+        """The spaces that notes lie in."""
+        return frozenset(row[0] for row in self._rows("SELECT DISTINCT space FROM notes"))
+
+    def types(self) -> frozenset[str]:
+        """The types that notes carry, registered or not."""
+        statement = "SELECT DISTINCT type FROM notes WHERE type IS NOT NULL"
+        return frozenset(row[0] for row in self._rows(statement))
+
     def mean_lengths(self, reach: int, most: int) -> tuple[float, float, float, float]:
         """Bytes of title, heading path and text of a chunk, and of the text with up to `most` bytes
         of each of the `reach` chunks on either side, on average over a sample."""

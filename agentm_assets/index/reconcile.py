@@ -29,6 +29,8 @@ from agentm_assets.index.rowio import (
 )
 from agentm_assets.index.schema import EXTRACT_VERSION
 from agentm_assets.index.store import IndexDamaged, IndexStore, get_meta, set_meta
+from agentm_assets.storage.locator import ROOT
+from agentm_assets.storage.seam import StoreUnreachable, emptied
 from agentm_assets.storage.vault import FileEntry, Scan, Vault
 
 BATCH_NOTES = 500
@@ -38,8 +40,9 @@ BATCH_BYTES = 8 * 1024 * 1024
 BRAKE_NOTES = 50
 BRAKE_SHARE = 0.5
 BRAKE_SECONDS = 90.0
-"""A pass that would drop more than half of the notes (and over 50) holds the deletions back until a
-second look at least 90 s later: an unmounted or swapped folder looks just like that."""
+"""A pass that would drop more than half of the notes (and over 50), or all of several, holds the
+deletions back until a second look at least 90 s later: an unmounted or swapped folder looks just
+like that. While the vault has no file or folder at all, no pass runs."""
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how many are done and how many there are."""
@@ -115,8 +118,8 @@ def reconcile(
     """Bring the tables in line with the vault; a second pass at once waits for the first.
 
     `rules` None: the rules file is broken; indexing goes on and contract findings wait.
-    Raises StoreUnreachable when the vault can't be listed, IndexBusy, and duckdb.Error for a full
-    disk and the like.
+    Raises StoreUnreachable when the vault can't be listed, or is empty and was not before;
+    IndexBusy; duckdb.Error for a full disk and the like.
     """
     lock_file.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(lock_file):
@@ -182,6 +185,8 @@ def _plan(
             set_meta(connection, "generation", str(generation))
         rows = connection.execute(_KNOWN).fetchall()
         last_pass_ns = int(get_meta(connection, "last_pass_ns") or 0)
+    if rows and not options.accept_deletions and not vault.store.list(ROOT):
+        raise StoreUnreachable(emptied(vault.store.identity))
     built_for = f"{generation}:{EXTRACT_VERSION}:{contract_key(rules)}"
     found = diff(
         scan.notes.values(),
@@ -302,7 +307,7 @@ def _delete(
     """Drop the rows of notes that are gone. Returns how many were dropped and held back."""
     gone = list(plan.found.deleted)
     known = sum(1 for each in plan.known.values() if each.built_for)
-    mass = len(gone) > max(BRAKE_NOTES, known * BRAKE_SHARE)
+    mass = len(gone) > max(BRAKE_NOTES, known * BRAKE_SHARE) or len(gone) == known > 1
     if mass and not options.accept_deletions:
         first_seen = get_meta(connection, "mass_deletion_seen")
         if first_seen is None or now - float(first_seen) < BRAKE_SECONDS:

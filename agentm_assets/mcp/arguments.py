@@ -1,6 +1,6 @@
 """What each tool takes. Descriptions are read by models: they say when to use what."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -56,8 +56,9 @@ class CaptureArguments(_Arguments):
         default=(), max_length=64, description="Other words somebody may later ask for it with."
     )
     source: str | None = Field(default=None, description="Where it comes from: a URL, a file.")
-    space: Literal["memory", "standards"] | None = Field(
-        default=None, description="standards only when the operator directs it; personal never."
+    space: str | None = Field(
+        default=None,
+        description="Leave it out: standards and personal are the operator's alone.",
     )
     instructions: str | None = Field(
         default=None, description="What the operator said about how to use this memory."

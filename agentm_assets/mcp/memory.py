@@ -24,10 +24,11 @@ from agentm_assets.reading.places import note_path
 from agentm_assets.recall.answer import Answer
 from agentm_assets.recall.context import entity_context
 from agentm_assets.recall.errors import IndexMissing
+from agentm_assets.recall.narrowing import check_narrowing
 from agentm_assets.recall.opening import WarmSources
 from agentm_assets.recall.pipeline import recall
 from agentm_assets.recall.question import RecallOptions
-from agentm_assets.recall.ranking import load_ranking
+from agentm_assets.recall.ranking import known_types, load_ranking
 from agentm_assets.recall.sources import Sources
 from agentm_assets.recall.used import note_recall
 from agentm_assets.storage.seam import StorageError, StoreUnreachable
@@ -44,12 +45,13 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class ForgottenNote:
     """`already`: it was forgotten before, and nothing was changed. `history`: what git made of it,
-    None when nothing was written."""
+    None when nothing was written. `remark`: what else is to be known."""
 
     path: str
     status: str
     already: bool
     history: str | None
+    remark: str | None
 
 
 class Memory:
@@ -124,7 +126,10 @@ class Memory:
 
     def _recall(self, question: str, options: RecallOptions) -> Answer:
         try:
-            answer = recall(question, options, self._sources())
+            sources = self._sources()
+            vault = open_vault(self.location())
+            check_narrowing(options, sources.facts, lambda: known_types(vault, self._env))
+            answer = recall(question, options, sources)
             note_recall(self.location(), answer, options.now)
             return answer
         except ServingUnreadable:
@@ -170,7 +175,7 @@ class Memory:
         path = note_path(path, rules.excludes)
         done = forget(location, open_backend(location), path, reason, datetime.now(UTC))
         history = None if done.outcome is None else done.outcome.text
-        return ForgottenNote(done.path, done.status, done.already, history)
+        return ForgottenNote(done.path, done.status, done.already, history, done.remark)
 
     def _sources(self) -> Sources:
         settings = self._settings()

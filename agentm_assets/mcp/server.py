@@ -52,6 +52,8 @@ _FAULT = (
 )
 _MOST_NAMED = 8
 
+_PLAIN = {"tuple_type": "should be a list of strings"}  # the only lists that a tool takes
+
 _log = logging.getLogger(__name__)
 
 
@@ -109,7 +111,8 @@ def _failure(text: str) -> CallToolResult:
 def _faults(error: ValidationError) -> str:
     # pydantic's message never quotes the value; its `input` would, and may hold a secret
     found = [
-        f"`{'.'.join(str(part) for part in fault['loc'])[:80]}` {fault['msg'].lower()}"
+        f"`{'.'.join(str(part) for part in fault['loc'])[:80]}` "
+        f"{_PLAIN.get(fault['type'], fault['msg'].lower())}"
         for fault in error.errors(include_input=False, include_url=False)[:_MOST_NAMED]
     ]
     return "; ".join(found)

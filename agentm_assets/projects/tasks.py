@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agentm_assets.capture.moment import iso
+from agentm_assets.capture.wording import MAX_TITLE
 from agentm_assets.contract import properties
 from agentm_assets.contract.frontmatter import Frontmatter, read_frontmatter
 from agentm_assets.contract.lines import split_lines
@@ -71,8 +72,10 @@ def find_task(backend: StorageBackend, slug: str) -> Task:
 def new_task(backend: StorageBackend, name: str) -> tuple[str, str]:
     """The slug and the title of a new task that is called `name`, which is a slug or a title.
 
-    Raises TaskRefused for a name that gives no slug and for one that is taken.
+    Raises TaskRefused for a name that gives no slug, one that is too long and one that is taken.
     """
+    if len(one_line(name)) > MAX_TITLE:
+        raise TaskRefused(f"the title is over {MAX_TITLE} characters. Shorten it")
     try:
         try:
             slug, title = check_slug(name), title_of(name)

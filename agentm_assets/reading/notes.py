@@ -7,6 +7,9 @@ from agentm_assets.index.build import build_note
 from agentm_assets.reading.errors import NoteShut, ReadingRefused
 from agentm_assets.reading.library import Library
 from agentm_assets.reading.places import note_path, shown
+from agentm_assets.storage.locator import Locator
+from agentm_assets.storage.seam import StorageError
+from agentm_assets.storage.selection import open_vault
 from agentm_assets.storage.vault import FileEntry, NoteUnreadable, content_hash
 
 MOST_CHARACTERS = 200_000
@@ -90,8 +93,19 @@ def _read(library: Library, path: str) -> bytes:
             "paths are relative to the vault."
         ) from error
     except NoteUnreadable as error:
+        if error.code == "not-a-file" and _is_folder(library, path):
+            raise ReadingRefused(
+                f"{shown(path)} is a folder. Give the path of a note in it, as a hit shows it."
+            ) from error
         text = f"{shown(path)} can't be read: {error.message}; {error.cure}."
         raise (ReadingRefused if error.code in _UNFIT else NoteShut)(text) from error
+
+
+def _is_folder(library: Library, path: str) -> bool:
+    try:
+        return open_vault(library.location).store.info(Locator(path)).is_dir
+    except (FileNotFoundError, StorageError):
+        return False
 
 
 def _named(section: str, names: tuple[str, ...], path: str) -> str:

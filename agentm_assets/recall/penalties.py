@@ -7,6 +7,7 @@ of the shipped ranker, so they change only with an evaluation on two unlike corp
 import re
 from dataclasses import dataclass
 
+from agentm_assets.contract.spaces import is_rules_file
 from agentm_assets.index.facts_reader import NoteFacts
 from agentm_assets.recall.decay import Faded
 from agentm_assets.recall.ranking import RankingRules
@@ -77,8 +78,13 @@ def penalty_of(note: NoteFacts, fading: Faded, context: PenaltyContext) -> Penal
 
 
 def is_machine_page(note: NoteFacts) -> bool:
-    """Reports, staging and proposals of the nightly passes; not what they distil into memory."""
-    return note.kind == "proposal" or note.path.lower().startswith(_MACHINE_FOLDERS)
+    """Reports, staging and proposals of the nightly passes, not what they distil into memory; and
+    the rules file, whose prose has a word for everything."""
+    return (
+        note.kind == "proposal"
+        or note.path.lower().startswith(_MACHINE_FOLDERS)
+        or is_rules_file(note.path)
+    )
 
 
 def lowered(score: float, factor: float) -> float:

@@ -54,6 +54,16 @@ def load_ranking(vault: "RulesVault", env: Mapping[str, str]) -> tuple[RankingRu
         )
 
 
+def known_types(vault: "RulesVault", env: Mapping[str, str]) -> tuple[str, ...] | None:
+    """The types of memories that the rules in force register; None when they are broken."""
+    from agentm_assets.contract.rules import RulesError, load_rules
+
+    try:
+        return load_rules(vault, env).rules.memory_types
+    except RulesError:
+        return None
+
+
 def _ranking(rules: "StorageRules") -> RankingRules:
     thresholds = rules.thresholds
     return RankingRules(

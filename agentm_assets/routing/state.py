@@ -146,9 +146,14 @@ def checkout_of(folder: Path) -> Path:
     `folder` itself."""
     folder = folder.resolve()
     for candidate in (folder, *folder.parents):
-        if (candidate / HARNESS).is_dir() or (candidate / ".git").exists():
+        if is_checkout(candidate):
             return candidate
     return folder
+
+
+def is_checkout(folder: Path) -> bool:
+    """Has the folder the marks of a checkout?"""
+    return (folder / HARNESS).is_dir() or (folder / ".git").exists()
 
 
 def _checkout_folder(project_root: Path, env: Mapping[str, str]) -> StorageBackend:

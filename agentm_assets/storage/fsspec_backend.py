@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -53,6 +54,7 @@ class FsspecBackend(StorageBackend):
     def __init__(self, url: str, locks_dir: Path) -> None:
         self._url = url.rstrip("/")
         self._locks_dir = locks_dir
+        self._lock_timeout: float | None = None  # the mutex's own
         self._protocol = _protocol(url)
         self._fs, self._root = _file_system(self._url, self._protocol)
 
@@ -81,6 +83,11 @@ class FsspecBackend(StorageBackend):
             )
         with self._failures_named(locator):
             return bytes(self._fs.cat_file(self._at(locator)))
+
+    def impatient(self) -> Self:
+        other = copy(self)
+        other._lock_timeout = 0.0
+        return other
 
     def write_bytes(self, locator: Locator, data: bytes, *, expect: Expect = None) -> str:
         refuse_personal(locator)
@@ -231,7 +238,7 @@ class FsspecBackend(StorageBackend):
             return nullcontext()
         from agentm_assets.storage.mutex import VaultMutex
 
-        return VaultMutex(self.identity, self._locks_dir).held()
+        return VaultMutex(self.identity, self._locks_dir).held(self._lock_timeout)
 
     def _status(self, locator: Locator) -> Mapping[str, Any]:
         with self._failures_named(locator):

@@ -5,6 +5,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -62,6 +63,7 @@ class LocalFiles(StorageBackend):
     def __init__(self, root: Path, locks_dir: Path) -> None:
         self._root = os.path.realpath(root)
         self._locks_dir = locks_dir
+        self._lock_timeout: float | None = None  # the mutex's own
 
     @classmethod
     def open(cls, root: str, locks_dir: str) -> Self:
@@ -108,6 +110,11 @@ class LocalFiles(StorageBackend):
             ) from error
         finally:
             os.close(handle)
+
+    def impatient(self) -> Self:
+        other = copy(self)
+        other._lock_timeout = 0.0
+        return other
 
     def write_bytes(self, locator: Locator, data: bytes, *, expect: Expect = None) -> str:
         return self._put(locator, data, expect)
@@ -179,13 +186,18 @@ class LocalFiles(StorageBackend):
             check_name(locator)
         with (
             _failures_named(target),
-            self._mutex().held() as ownership,
+            self._mutex().held(self._lock_timeout) as ownership,
             self._folder(source.parent) as old,
             self._folder(target.parent, make=True) as new,
         ):
             self._compare(source, expect)
             ownership.check()
-            _move(source.name, old, target.name, new)
+
+            def look() -> None:
+                self._compare(target, expect)
+                ownership.check()
+
+            _move(source.name, old, target.name, new, look)
             for folder in (new, old):
                 os.fsync(folder)
 
@@ -219,7 +231,7 @@ class LocalFiles(StorageBackend):
             if isinstance(expect, Absent):
                 create_file(path, data)
                 return content_hash(data)
-            with self._mutex().held() as ownership:
+            with self._mutex().held(self._lock_timeout) as ownership:
 
                 def last_look() -> None:
                     self._compare(locator, expect)
@@ -413,8 +425,13 @@ def _unseen(locator: Locator, error: OSError) -> StorageError:
     )
 
 
-def _move(source: str, old: int, target: str, new: int) -> None:
-    """Give the file its new name, never one that is taken, then take the old name away."""
+def _move(source: str, old: int, target: str, new: int, look: Callable[[], None]) -> None:
+    """Give the file its new name, never one that is taken, then take the old name away.
+
+    `look` raises unless the file under the new name is the one that was meant and the lock is still
+    held. A process may be stopped before any step and go on when another has written: no step
+    removes a name without having made sure that it was this very file's.
+    """
     try:
         os.link(source, target, src_dir_fd=old, dst_dir_fd=new, follow_symlinks=False)
     except FileExistsError:
@@ -422,8 +439,43 @@ def _move(source: str, old: int, target: str, new: int) -> None:
     except OSError as error:
         if error.errno not in _NO_HARD_LINKS:
             raise
-        # Without hard links the name is reserved by an empty file, which the rename replaces.
+        # Without hard links the name is reserved by an empty file, which the rename replaces. What
+        # another wrote in the last moment is moved, not lost, and `look` says so.
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, dir_fd=new))
         os.rename(source, target, src_dir_fd=old, dst_dir_fd=new)
-    else:
-        os.unlink(source, dir_fd=old)
+        look()
+        return
+    moved = os.stat(target, dir_fd=new, follow_symlinks=False)
+    try:
+        look()
+        if not _retire(source, old, moved):
+            raise ConcurrentModificationError(
+                f"{source} was written while it was moved; it stays where it was. Read it again"
+            )
+    except BaseException:
+        _retire(target, new, moved)
+        raise
+
+
+def _retire(name: str, folder: int, file: os.stat_result) -> bool:
+    """Take a name away from just this file; False when the name is another's by now.
+
+    The name is first moved to a private one, since what is found there can't be swapped any more.
+    Another's file gets its name back at once.
+    """
+    aside = f".agentm-moved-{os.urandom(8).hex()}"
+    try:
+        os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+    except FileNotFoundError:
+        return False
+    mine = os.path.samestat(os.stat(aside, dir_fd=folder, follow_symlinks=False), file)
+    if not mine:
+        try:
+            os.link(aside, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        except FileExistsError as error:
+            raise StorageError(
+                f"{name} was written by two others while it was moved; what one of them wrote is "
+                f"kept beside it as {aside}"
+            ) from error
+    os.unlink(aside, dir_fd=folder)
+    return mine

@@ -27,7 +27,7 @@ removed. Without kernel locks the file is moved aside first and looked at then; 
 back, and its owner at worst has to try again.
 
 The lock is not re-entrant: a thread that holds it and asks again would wait for itself, so that
-raises RuntimeError. Threads of one process exclude each other like processes. A forked child does
+raises AlreadyHeld. Threads of one process exclude each other like processes. A forked child does
 not own what its parent owns.
 """
 
@@ -57,6 +57,10 @@ _REMAINS_SECONDS = 3600.0
 _NO_KERNEL_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
 _BEAT_WIDTH = 24
 _held_here = threading.local()
+
+
+class AlreadyHeld(RuntimeError):
+    """This thread holds the lock and asked for it again: it would wait for itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +101,11 @@ class Ownership:
         text = f"{self._mutex.clock():{_BEAT_WIDTH}.6f}"
         os.pwrite(self._handle, text.encode("ascii"), self._head)
 
-    def _let_go(self) -> None:
+    def _let_go(self, wait: float) -> None:
         try:
             # When the guard is not to be had, or the folder is gone, the kernel lock that is freed
             # below tells the next one the same.
-            with suppress(OSError), self._mutex.guarded(_GUARD_WAIT) as guarded:
+            with suppress(OSError), self._mutex.guarded(wait) as guarded:
                 mine = os.getpid() == self._pid and self._mutex.read_token() == self._token
                 if guarded and mine:
                     self._mutex.remove_owner(self._token)
@@ -136,15 +140,16 @@ class VaultMutex:
     def held(self, timeout: float | None = None) -> Iterator[Ownership]:
         """Own the lock for the block. `timeout` in seconds; 0 tries once.
 
-        Raises LockTimeout, RuntimeError when this thread holds it already, StorageError when the
-        folder of locks can't be used. What happens to the lock meanwhile, `Ownership.check` says.
+        Raises LockTimeout, AlreadyHeld when this thread holds it, StorageError when the folder of
+        locks can't be used. What happens to the lock meanwhile, `Ownership.check` says.
         """
         mine: set[tuple[int, Path]] = _held_here.__dict__.setdefault("locks", set())
         key = (os.getpid(), self.folder)
         if key in mine:
-            raise RuntimeError("this thread holds the vault's lock already")
+            raise AlreadyHeld("this thread holds the vault's lock already")
         try:
-            ownership = self._acquire(self._timeout if timeout is None else timeout)
+            wait = self._timeout if timeout is None else timeout
+            ownership = self._acquire(wait)
         except OSError as error:
             raise StorageError(
                 f"the folder of locks {self.folder} can't be used ({error.strerror}). Make it "
@@ -156,7 +161,7 @@ class VaultMutex:
                 yield ownership
         finally:
             mine.discard(key)
-            ownership._let_go()
+            ownership._let_go(min(wait, _GUARD_WAIT))
 
     def read_token(self) -> str | None:
         """The present owner's token; None when nobody owns it or the file can't be read."""

@@ -122,6 +122,14 @@ def content_hash(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
+def emptied(identity: str) -> str:
+    """What to say of a store that held notes and is empty now."""
+    return (
+        f"the vault {identity} is empty, and it held notes before: is it mounted? Mount it. If you "
+        "emptied it on purpose, put any file into it."
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class PersonalAuthorization:
     """The operator's word, for one call, that `personal/` may be written.
@@ -184,6 +192,11 @@ class StorageBackend(ABC):
         Folders on the way are made. On return the bytes are on the disk.
         Raises WriteRefused, LockTimeout, OwnershipLost, StorageError.
         """
+
+    def impatient(self) -> Self:
+        """The same store, whose rewriting raises LockTimeout at once instead of waiting for the
+        vault's lock. A store that waits for no lock is that already."""
+        return self
 
     def write(self, locator: Locator, text: str, *, expect: Expect = None) -> str:
         """`write_bytes` of UTF-8 text, line ends untouched."""

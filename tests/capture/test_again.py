@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from agentm_assets.capture import journal, reinforcement
 from agentm_assets.capture.reinforcement import work_off
 from agentm_assets.capture.state import capture_state
+from agentm_assets.capture.waiting import files_waiting
 from agentm_assets.contract import properties
 from agentm_assets.contract.edit import set_key
 from agentm_assets.contract.rules import load_rules
@@ -20,6 +22,7 @@ from agentm_assets.index.reconcile import ReconcileOptions, reconcile
 from agentm_assets.index.store import IndexStore
 from agentm_assets.storage.mutex import VaultMutex
 from agentm_assets.storage.selection import open_vault
+from agentm_assets.storage.vault_backend import VaultBackend
 
 Desk = Any  # the class in conftest.py, which cannot be imported from here
 
@@ -77,6 +80,23 @@ def test_what_the_old_note_lacks_makes_a_new_one(desk: Desk) -> None:
     assert len(desk.notes()) == 4
     # What each has already is no reason.
     assert desk.capture(TEXT).duplicate_of == first.path
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_repeat_is_counted_on_the_copy_that_loses_nothing(desk: Desk, indexed: bool) -> None:
+    desk.capture(TEXT)
+    second = desk.capture(TEXT, source="https://example.com/1")
+    third = desk.capture(TEXT, source="https://example.com/2", instructions="Heed this.")
+    assert second.duplicate_of is third.duplicate_of is None
+    if indexed:
+        index(desk)
+        (desk.location.log_dir / "captures.jsonl").unlink()
+    for _ in range(2):
+        again = desk.capture(TEXT, source="https://example.com/1")
+        assert again.duplicate_of == second.path
+        assert desk.capture(TEXT, instructions="Heed this.").duplicate_of == third.path
+    assert count(desk, second.path) == count(desk, third.path) == "3"
+    assert len(desk.notes()) == 3
 
 
 @pytest.mark.parametrize("status", ["superseded", "expired"])
@@ -270,3 +290,128 @@ def test_where_nothing_can_be_put_down_a_new_note_keeps_the_text(desk: Desk) -> 
     second = desk.capture(TEXT)
     assert second.duplicate_of is None
     assert second.path != first.path
+
+
+def put_down_twice(desk: Desk, path: str, *, at: str = "2026-08-20T00:00:00+02:00") -> list[Any]:
+    """Two reinforcements of one second, as two captures at once leave them."""
+    found = journal.not_committed(desk.location).entries
+    body = next(entry.fingerprint for entry in found if entry.path == path)
+    again = reinforcement.Reinforcement(path, body, at, (), ())
+    return sorted(reinforcement.put_down(desk.location, again) for _ in range(2))
+
+
+def test_a_lock_that_is_taken_at_the_last_moment_delays_no_capture(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lock is asked for once, by the write itself; between a look and the write it may go."""
+    desk.capture(TEXT)
+    asked: list[float | None] = []
+    held = VaultMutex.held
+
+    def noted(self: VaultMutex, timeout: float | None = None) -> Any:
+        asked.append(timeout)
+        return held(self, timeout)
+
+    monkeypatch.setattr(VaultMutex, "held", noted)
+    desk.capture(TEXT)
+    assert asked == [0.0]
+
+
+def test_a_kill_before_the_write_loses_nothing_when_another_of_that_second_comes(
+    desk: Desk,
+) -> None:
+    first = desk.capture(TEXT)
+    one, two = put_down_twice(desk, first.path)
+    one.rename(one.with_name("99999999T000000-late.json"))  # the killed one sorts last
+    two.rename(two.with_name("00000000T000000-early.json.kept"))
+    killed(desk, "before the write")
+    two.with_name("00000000T000000-early.json.kept").rename(two)
+    work_off(desk.location, desk.backend, LATER)
+    assert count(desk, first.path) == "3"
+
+
+def test_what_another_state_folder_counted_meanwhile_is_not_taken_for_ones_own(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = desk.capture(TEXT)
+    one, two = put_down_twice(desk, first.path)
+    two.unlink()
+    write = VaultBackend.write_bytes
+    state: list[bytes] = []
+
+    def late(self: Any, place: Any, data: bytes, *, expect: Any = None) -> str:
+        if not state:
+            state.append(data)
+            write(self, place, data)  # the other's count, of the same second: the same bytes
+        return write(self, place, data, expect=expect)
+
+    monkeypatch.setattr(VaultBackend, "write_bytes", late)
+    assert work_off(desk.location, desk.backend, NOW) == 1
+    assert count(desk, first.path) == "3"
+    assert not one.exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b"null", b'{"path": "a.md"}', b"[" * 100_000, b"\xff", b'{"path": 1}'],
+)
+def test_a_file_that_is_no_reinforcement_is_set_aside_and_counted(
+    desk: Desk, content: bytes
+) -> None:
+    first = desk.capture(TEXT)
+    folder = desk.location.log_dir / "reinforcements"
+    folder.mkdir()
+    (folder / "00000000T000000-aa.json").write_bytes(content)
+    (folder / "00000000T000000-bb.json").mkdir()
+    assert desk.capture("Something else.").duplicate_of is None
+    desk.capture(TEXT)
+    assert count(desk, first.path) == "2"
+    assert sorted(file.name for file in folder.iterdir() if file.suffix == ".unreadable") == [
+        "00000000T000000-aa.json.unreadable",
+        "00000000T000000-bb.json.unreadable",
+    ]
+    state = capture_state(desk.location)
+    assert state.refusals == {"reinforcement-unreadable": 2}
+    assert state.reinforcements_waiting == 0
+
+
+def test_a_note_that_can_not_be_counted_in_holds_up_no_other(desk: Desk) -> None:
+    one, two = desk.capture(TEXT), desk.capture("Something else.")
+
+    def both() -> None:
+        desk.capture(TEXT)
+        desk.capture("Something else.", now=LATER)
+
+    TestTheLockIsTaken().elsewhere(VaultMutex(desk.backend.identity, desk.location.locks_dir), both)
+    (desk.root / one.path).rename(desk.root / "moved.md")
+    (desk.root / one.path).symlink_to(desk.root / "moved.md")
+    assert work_off(desk.location, desk.backend, NOW) == 1
+    assert count(desk, two.path) == "2"
+    assert capture_state(desk.location).reinforcements_waiting == 1
+
+
+def test_a_folder_that_can_not_be_used_ends_no_capture_in_a_traceback(desk: Desk) -> None:
+    desk.capture(TEXT)
+    folder = desk.location.log_dir / "reinforcements"
+    folder.mkdir()
+    (folder / ".lock").mkdir()
+    (folder / "00000000T000000-aa.json").write_bytes(b"")
+    assert desk.capture("Something else.").duplicate_of is None
+
+
+def test_the_same_bytes_of_another_are_not_taken_for_ones_own_after_a_busy_lock(desk: Desk) -> None:
+    first = desk.capture(TEXT)
+    for file in put_down_twice(desk, first.path)[1:]:
+        file.unlink()
+
+    def busy() -> None:
+        assert work_off(desk.location, desk.backend, NOW) == 0
+
+    TestTheLockIsTaken().elsewhere(VaultMutex(desk.backend.identity, desk.location.locks_dir), busy)
+    (waiting,) = files_waiting(desk.location)
+    tried = json.loads(waiting.read_bytes())
+    other = reinforcement.Reinforcement(first.path, tried["fingerprint"], tried["at"], (), ())
+    data, _ = reinforcement.reinforced(desk.data(first.path), other)
+    desk.write(first.path, data)  # as a process with another state folder counts in that second
+    assert work_off(desk.location, desk.backend, NOW) == 1
+    assert count(desk, first.path) == "3"

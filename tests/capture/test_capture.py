@@ -8,18 +8,25 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agentm_assets.capture.journal import not_committed
 from agentm_assets.capture.refusals import refusals
+from agentm_assets.capture.reinforcement import Reinforcement, put_down, work_off
 from agentm_assets.capture.request import (
     NOT_YET_INDEXED,
     CaptureFailed,
     CaptureRefused,
     CaptureRequest,
 )
+from agentm_assets.capture.waiting import files_waiting
 from agentm_assets.capture.wording import check_wording
 from agentm_assets.contract import properties
 from agentm_assets.contract.rules import default_rules_text
 from agentm_assets.contract.vocabulary import KEY_ORDER
+from agentm_assets.index.publish import publish_facts
+from agentm_assets.index.reconcile import ReconcileOptions, reconcile
+from agentm_assets.index.store import IndexStore
 from agentm_assets.storage.seam import PersonalAuthorization
+from agentm_assets.storage.selection import open_vault
 
 Desk = Any  # the class in conftest.py, which cannot be imported from here
 
@@ -288,6 +295,21 @@ def test_standards_on_request_and_never_over_the_rules(desk: Desk) -> None:
     assert done.path == "standards/note-storage-rules.md"
 
 
+@pytest.mark.parametrize("by", ["agent", "scheduled"])
+def test_standards_are_the_operators(desk: Desk, by: str) -> None:
+    for space in ("standards", "Standards"):
+        with pytest.raises(CaptureRefused, match="agentm capture --space standards") as caught:
+            desk.capture("Answer last.", space=space, captured_by=by)
+        assert caught.value.code == "standards-needs-operator"
+    assert desk.notes() == []
+
+
+def test_the_operator_hears_which_option_is_meant(desk: Desk) -> None:
+    with pytest.raises(CaptureRefused, match="Give --personal"):
+        desk.capture("Blood type 0.", space="personal")
+    assert "--personal" in desk.run("capture", "--help").stdout.partition("--space")[2][:120]
+
+
 def test_personal_on_the_operators_word(desk: Desk) -> None:
     done = desk.capture("Blood type 0.", space="personal", authorization=MAY)
     assert done.path == "personal/blood-type-0.md"
@@ -373,6 +395,13 @@ class TestRules:
             assert desk.capture(f"a {len(damage)}", type="fix").type == "fix"
             assert snapshot.read_bytes() == whole
 
+    def test_a_linked_folder_of_standards_is_broken_not_absent(self, desk: Desk) -> None:
+        (desk.folder / "elsewhere").mkdir()
+        (desk.root / "standards").symlink_to(desk.folder / "elsewhere")
+        with pytest.raises(CaptureFailed, match="link"):
+            desk.capture("a text", type="fix")
+        assert desk.capture("another text").type is None
+
     def test_a_link_in_the_place_of_the_rules_is_broken_not_absent(self, desk: Desk) -> None:
         (desk.root / "standards").mkdir()
         (desk.root / "standards/storage-rules.md").symlink_to(desk.folder / "nowhere")
@@ -392,6 +421,19 @@ class TestRules:
         ("---\ntitle: x\n---\nReal start here. Rest.", "Real start here"),
         ("word " * 50, ("word " * 20).strip()),
         ("***\n---\n\n?!", "*** --- ?!"),
+        ("Set max_retry_count in my_app.cfg", "Set max_retry_count in my_app.cfg"),
+        (
+            "__init__ and __all__ stay in *.py and *.pyi",
+            "__init__ and __all__ stay in *.py and *.pyi",
+        ),
+        ("__init__.py comes first", "__init__.py comes first"),
+        ("*.py, *.md and 2*3*4 files", "*.py, *.md and 2*3*4 files"),
+        ("f(*args, **kwargs) and *args", "f(*args, **kwargs) and *args"),
+        ("_private, trailing_x and _this_", "_private, trailing_x and this"),
+        ("**Bold *and* more**: `a_b` and __loud words__", "Bold and more: a_b and loud words"),
+        ("***all*** of *it*, (*here*)", "all of it, (here)"),
+        ("`*a* _b_` is **code of `_c_`**", "*a* _b_ is code of _c_"),
+        ("## `__init__` **must** be empty", "__init__ must be empty"),
     ],
 )
 def test_a_title_is_the_first_clause(desk: Desk, text: str, title: str) -> None:
@@ -399,9 +441,65 @@ def test_a_title_is_the_first_clause(desk: Desk, text: str, title: str) -> None:
 
 
 def test_a_title_is_found_in_linear_time(growth: Any) -> None:
-    for piece in ("- ", "[[", "*_", "---\n", "> ", "a.b ", "\u0301", "[](", "`"):
+    for piece in (
+        "- ",
+        "[[",
+        "*_",
+        "*a",
+        "_a ",
+        "*a\n",
+        "(_",
+        "---\n",
+        "> ",
+        "a.b ",
+        "\u0301",
+        "[](",
+        "`",
+    ):
 
         def work(count: int, piece: str = piece) -> None:
             check_wording(CaptureRequest(piece * count + "x"))
 
         assert growth(lambda: work(40_000), lambda: work(160_000), 0.02) < 8
+
+
+def swap_for_an_empty_folder(desk: Desk) -> None:
+    """As an unmounted disk leaves its mount point."""
+    desk.root.rename(desk.folder / "disk")
+    desk.root.mkdir()
+
+
+def test_nothing_is_saved_into_the_empty_mount_point_of_a_vault_that_is_away(desk: Desk) -> None:
+    first = desk.capture("The kettle boils at 96 degrees.")
+    swap_for_an_empty_folder(desk)
+    with pytest.raises(CaptureFailed, match="is it mounted") as refused:
+        desk.capture("Something else.")
+    assert refused.value.code == "vault-unusable"
+    assert desk.notes() == []
+    desk.root.rmdir()
+    (desk.folder / "disk").rename(desk.root)
+    desk.capture("Something else.")
+    assert first.path in desk.notes()
+
+
+def test_the_index_knows_too_that_the_vault_was_not_empty(desk: Desk) -> None:
+    desk.write("by-hand.md", "A note by hand.")
+    location = desk.location
+    vault, store = open_vault(location), IndexStore(location.duckdb_file)
+    lock = location.index_dir / "tables.lock"
+    reconcile(vault, store, None, ReconcileOptions(), lock_file=lock)
+    publish_facts(store, location.facts_file)
+    swap_for_an_empty_folder(desk)
+    with pytest.raises(CaptureFailed, match="is it mounted"):
+        desk.capture("Something else.")
+    desk.write("anything", "")  # the operator's word that it is the vault
+    desk.capture("Something else.")
+
+
+def test_repeats_that_wait_are_not_dropped_while_the_vault_is_away(desk: Desk) -> None:
+    first = desk.capture("The kettle boils at 96 degrees.")
+    body = not_committed(desk.location).entries[0].fingerprint
+    put_down(desk.location, Reinforcement(first.path, body, "2026-08-20T00:00:00Z", (), ()))
+    swap_for_an_empty_folder(desk)
+    assert work_off(desk.location, desk.backend, NOW) == 0
+    assert len(files_waiting(desk.location)) == 1

@@ -9,18 +9,19 @@ from typing import Any
 
 import pytest
 
-from agentm_assets.capture.journal import not_indexed, not_served
+from agentm_assets.capture.journal import not_committed, not_indexed, not_served
 from agentm_assets.capture.request import CaptureRequest
 from agentm_assets.capture.transaction import capture
 from agentm_assets.config.settings import Settings
 from agentm_assets.contract.rules import default_rules_text, load_rules
 from agentm_assets.demo import __file__ as demo
+from agentm_assets.history.captures import standing
 from agentm_assets.index.facts_reader import FactsReader
 from agentm_assets.index.publish import publish_facts, publish_lexical
 from agentm_assets.index.reconcile import ReconcileOptions, reconcile
 from agentm_assets.index.store import IndexStore
 from agentm_assets.recall import captures
-from agentm_assets.recall.answer import Answer
+from agentm_assets.recall.answer import Answer, Hit
 from agentm_assets.recall.opening import WarmSources, open_sources
 from agentm_assets.recall.pipeline import recall
 from agentm_assets.recall.question import RecallOptions
@@ -186,6 +187,31 @@ def test_penalties_apply(asker: Asker) -> None:
     assert (first.status, second.status) == ("active", "unfiled")
     assert second.parts.penalties == ("status:unfiled",)
     assert second.score < 0.7 * first.score
+
+
+def test_a_note_that_was_forgotten_a_moment_ago_ranks_lower(asker: Asker) -> None:
+    path = "Agent/memory/semantic/2025/01/note-7.md"
+    desk = asker.desk
+
+    def hit() -> Hit:
+        found = next(each for each in asker.ask("lid of kettle 7", k=30).hits if each.path == path)
+        assert len([each for each in asker.paths("kettle 7", k=30) if each == path]) == 1
+        return found
+
+    before = hit()
+    assert (before.status, before.parts.penalties) == ("active", ())
+    done = desk.json("forget", path, "--reason", "wrong")
+    assert done["status"] == "expired"
+    after = hit()
+    assert after.status == "expired"
+    assert after.parts.penalties == ("status:expired",)
+    assert after.parts.penalty < 1.0
+    # It is no capture, so none waits for git or for the index.
+    assert standing(desk.location).uncommitted == 0
+    assert not_indexed(desk.location).entries == ()
+    assert not_committed(desk.location).entries == ()
+    asker.index()
+    assert hit().indexed and hit().status == "expired"
 
 
 def test_a_capture_that_was_edited_or_deleted_since_is_taken_as_it_is(asker: Asker) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,15 @@ def test_a_path_is_listed_once_as_it_is_last(location: VaultLocation) -> None:
     later = JournalEntry(entry(1).path, "f" * 64, entry(1).fingerprint, "later", "capture")
     journal.append(location, later)
     assert journal.not_indexed(location).entries == (entry(2), later)
+
+
+def test_forgetting_is_for_recall_alone_and_hides_no_capture(location: VaultLocation) -> None:
+    fill(location, 1)
+    for number in (1, 2):
+        journal.append(location, replace(entry(number), by=journal.FORGETTING))
+    assert journal.not_committed(location).entries == (entry(1),)
+    assert journal.not_indexed(location).entries == (entry(1),)
+    assert paths(journal.not_served(location, 10)) == ["1", "2"]
 
 
 def test_torn_and_foreign_lines_cost_only_themselves(location: VaultLocation) -> None:

@@ -172,7 +172,10 @@ def writers(desk: Desk, count: int, each: int) -> list["subprocess.Popen[bytes]"
 
 
 def replies(process: "subprocess.Popen[bytes]") -> list[tuple[str, str, int]]:
-    said, _ = process.communicate(timeout=90)
+    # Not communicate(), which passes over what a readline() before it has read ahead.
+    assert process.stdout is not None
+    said = process.stdout.read()
+    process.wait(timeout=90)
     return [tuple(json.loads(line)) for line in said.split(b"\n")[:-1]]
 
 

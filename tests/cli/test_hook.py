@@ -95,6 +95,16 @@ def test_what_the_vault_does_not_hold_is_not_printed(hook: Hook, indexed: Path) 
     assert (done.returncode, done.stdout) == (0, "")
 
 
+def test_words_alone_are_not_printed_when_they_are_unsure(
+    hook: Hook, indexed: Path, agentm: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    prompt = "Which lamp should I buy?"
+    answer = json.loads(agentm("recall", prompt, "--json").stdout)
+    assert answer["verdict"] == "weak" and answer["hits"]
+    done = hook("prompt", *PATIENT, stdin={"prompt": prompt})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_what_goes_wrong_is_logged_and_the_host_goes_on(
     hook: Hook, vault: Path, tmp_path: Path
 ) -> None:

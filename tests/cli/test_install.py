@@ -223,6 +223,16 @@ def test_without_yes_nothing_happens_unasked(agentm: Agentm, home: Path) -> None
     assert not (home / ".cursor").exists()
 
 
+def test_the_preview_of_a_file_of_one_line_shows_what_is_added_and_nothing_else(
+    agentm: Agentm, home: Path
+) -> None:
+    file = home / ".claude.json"
+    file.write_text(json.dumps({"token": "x" * 300, "mcpServers": {"other": {"command": "o"}}}))
+    shown = agentm("install", "claude-code", "--dry-run").stdout
+    assert '+    "agentm": {' in shown and '"mcp"' in shown
+    assert "xxx" not in shown and "…" not in shown
+
+
 def test_json_says_what_was_done(agentm: Agentm, home: Path) -> None:
     planned = json.loads(ok(agentm("install", "cursor", "--dry-run", "--json")).stdout)
     assert (planned["applied"], planned["files"][0]["change"]) == (False, "create")

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from agentm_assets import __version__
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -138,6 +140,36 @@ def test_nothing_configured_keeps_the_state_in_the_checkout(
     bare = {name: value for name, value in env.items() if name != "AGENTM_VAULT"}
     assert piped(bare, checkout, b"x", "state", "write", "PLAN.md").startswith("0 ")
     assert (checkout / ".harness/PLAN.md").read_bytes() == b"x"
+
+
+def test_outside_of_any_checkout_no_state_is_written(
+    agentm: Run, env: dict[str, str], vault: Path, tmp_path: Path
+) -> None:
+    (vault / "a.md").write_bytes(b"a note\n")
+    folder = tmp_path / "nowhere"
+    folder.mkdir()
+    said = piped(env, folder, b"x", "state", "write", "PLAN.md")
+    assert said.startswith("2 ") and "--root" in said
+    assert list(folder.iterdir()) == []
+    # The operator may mean it; and a folder that has the name of a project belongs to that.
+    assert piped(env, folder, b"x", "state", "write", "A.md", "--root", str(folder))[0] == "0"
+    assert (folder / ".harness/A.md").read_bytes() == b"x"
+    (folder / ".harness/A.md").unlink()
+    (folder / ".harness").rmdir()
+    agentm("project", "new", "nowhere")
+    assert piped(env, folder, b"x", "state", "write", "PLAN.md")[0] == "0"
+    assert list(folder.iterdir()) == []
+
+
+def test_a_title_has_a_limit(agentm: Run, vault: Path) -> None:
+    done = agentm("task", "new", "kettle " * 44)
+    assert done.returncode == 2 and "300 characters" in done.stderr
+    assert not (vault / "Agent").exists()
+
+
+def test_the_version_is_told(agentm: Run) -> None:
+    done = agentm("--version")
+    assert (done.returncode, done.stdout) == (0, f"agentm {__version__}\n")
 
 
 def test_checkouts_are_registered(agentm: Run, vault: Path, checkout: Path) -> None:

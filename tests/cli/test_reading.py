@@ -144,6 +144,8 @@ def test_a_path_that_leads_elsewhere_is_refused(
                 text = str(refused.value)
                 assert "wombat" not in text and len(text) < 400
                 text.encode()
+        with pytest.raises(ReadingRefused, match="is a folder"):
+            get_note(library, "folder")
     for command in (("get", "../outside.md"), ("backlinks", "link.md"), ("get", "x" * 10_000)):
         done = agentm(*command)
         assert (done.returncode, done.stdout) == (2, "")

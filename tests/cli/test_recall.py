@@ -225,3 +225,22 @@ def test_a_closed_pipe_is_no_traceback(indexed: Path, env: dict[str, str]) -> No
     )
     os.close(writing)
     assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_type_or_space_is_refused_and_known_ones_are_named(
+    agentm: Run, indexed: Path
+) -> None:
+    question = "How hot must the oven be?"
+    done = agentm("recall", question, "--space", "semantic")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "calendar, desk, memory" in done.stderr and "'semantic'" in done.stderr
+    done = agentm("recall", question, "--type", "Preference")
+    assert done.returncode == 2 and "preference" in done.stderr
+    found = json.loads(agentm("recall", question, "--space", "Calendar", "--json").stdout)
+    assert [hit["path"] for hit in found["hits"]] == ["calendar/2026/2026-08-01_oven.md"]
+    assert json.loads(agentm("recall", question, "--type", "fix", "--json").stdout)["hits"] == []
+    # What the rules can't tell is not refused.
+    (indexed / "standards").mkdir()
+    (indexed / "standards/storage-rules.md").write_text("no rules\n")
+    assert agentm("recall", question, "--type", "Preference").returncode == 0
+    assert agentm("recall", question, "--space", "semantic").returncode == 2

@@ -99,6 +99,8 @@ def test_properties_that_cannot_be_edited_are_refused(
         ("Agent/memory/mocs/all.md", "generated"),
         ("Agent/_meta/x.md", "generated"),
         ("index.md", "generated"),
+        ("ideas.md", "no-memory"),
+        ("Ideas.md", "no-memory"),
         ("nowhere.md", "absent"),
         ("../out.md", "outside-vault"),
         ("/etc/out.md", "outside-vault"),

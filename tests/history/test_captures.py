@@ -1,6 +1,7 @@
 """What the background commits: captures, what killed runs left, deletions on a second look."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,9 +17,11 @@ from agentm_assets.capture.journal import JournalEntry
 from agentm_assets.history import captures as module
 from agentm_assets.history.captures import SECOND_LOOK_SECONDS, Standing, settle, standing
 from agentm_assets.history.outcome import Committed, GitTrouble, NoRepository
-from agentm_assets.history.pending import pending_of
+from agentm_assets.history.pending import abandoned, pending_of
+from agentm_assets.history.revert import revert
 from agentm_assets.history.revert_log import LOG, Change, read_log
 from agentm_assets.history.run import begin
+from agentm_assets.history.runs import recent_captures
 from agentm_assets.storage.locator import Locator
 from agentm_assets.storage.seam import ABSENT, StorageError, content_hash
 
@@ -50,7 +53,7 @@ def test_captures_are_committed_once_and_nothing_beside_them(place: Place) -> No
     place.write("mine.md", b"mine\n")
     place.write(KETTLE, b"edited by hand\n")
     assert standing(place.location) == Standing(
-        2, "captures not committed yet: 2; the next pass commits them (agentm index)"
+        2, "captures not in git yet: 2; the next pass commits them (agentm index)"
     )
     done = settled(place)
     assert (done.captures, done.text) == (2, "captures committed: 2")
@@ -60,7 +63,7 @@ def test_captures_are_committed_once_and_nothing_beside_them(place: Place) -> No
         "Agentm-Run: run-1\nAgentm-Pass: capture\nAgentm-Rules: abc"
     )
     assert sorted(place.status()) == [f" M {KETTLE}", "?? mine.md"]
-    assert standing(place.location) == Standing(0, "every capture is committed")
+    assert standing(place.location) == Standing(0, "every capture is in git")
     again = settled(place)
     assert (again.captures, again.text, again.outcome) == (0, "nothing to do", Committed(None))
     assert len(place.subjects()) == 2
@@ -93,13 +96,95 @@ def test_a_note_that_was_captured_again_is_committed_with_what_that_changed(plac
     assert place.status() == []
 
 
-def test_a_capture_that_is_gone_again_is_left_out(place: Place) -> None:
+def test_a_capture_that_is_gone_again_is_left_out_on_a_second_look(place: Place) -> None:
     capture(place, "one.md")
     capture(place, "two.md")
     (place.root / "one.md").unlink()
-    settled(place)
+    assert settled(place).captures == 1
     assert place.files_of() == {"two.md"}
+    assert standing(place.location).uncommitted == 1
+    place.clock.pass_by(SECOND_LOOK_SECONDS - 1)
+    assert settled(place).waiting == 1
+    place.clock.pass_by(1)
+    assert settled(place).waiting == 0
     assert standing(place.location).uncommitted == 0
+
+
+def test_a_capture_that_was_away_for_a_pass_is_committed_when_it_is_back(place: Place) -> None:
+    capture(place, "one.md")
+    (place.root / "one.md").rename(place.root / "aside")
+    assert settled(place).captures == 0
+    (place.root / "aside").rename(place.root / "one.md")
+    assert settled(place).captures == 1
+    assert place.status() == []
+
+
+NOTE = b"---\ntype: reference\ncaptured: 2026-04-12T08:15:00Z\nslug: %b\n---\nText.\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "is_capture"),
+    [
+        ("Agent/memory/semantic/a.md", NOTE % b"a", True),
+        ("agent/Memory/a.md", NOTE % b"a", True),
+        ("standards/a.md", NOTE % b"a", True),
+        ("projects/x/docs/a.md", NOTE % b"a", True),
+        ("projects/x/a.md", NOTE % b"a", False),
+        ("Agent/memory/semantic/a.md", NOTE % b"b", False),
+        ("Agent/memory/semantic/a.md", (NOTE % b"a").replace(b"captured", b"updated"), False),
+        ("Agent/memory/semantic/a.md", b"by hand\n", False),
+        ("Agent/memory/semantic/a.txt", NOTE % b"a", False),
+        ("calendar/a.md", NOTE % b"a", False),
+        ("personal/a.md", NOTE % b"a", False),
+    ],
+)
+def test_a_capture_that_no_journal_lists_is_committed_and_nobody_elses_note(
+    make_place: Callable[..., Place], path: str, data: bytes, is_capture: bool
+) -> None:
+    place = make_place(first=False)
+    place.write("hello.md", b"hello\n")
+    place.commit_all()
+    place.write(path, data)
+    assert settled(place).captures == is_capture
+    assert (place.files_of() == {path}) is is_capture
+    assert settled(place).captures == 0
+
+
+def test_a_capture_that_the_operator_ignores_or_takes_out_of_git_is_not_put_back(
+    place: Place,
+) -> None:
+    place.write("Agent/memory/semantic/a.md", NOTE % b"a")
+    place.write("Agent/memory/semantic/b.md", NOTE % b"b")
+    place.write(".gitignore", b"b.md\n")
+    place.git("add", ".gitignore", "Agent/memory/semantic/a.md")
+    place.git("commit", "-q", "-m", "Mine")
+    place.git("rm", "-q", "--cached", "Agent/memory/semantic/a.md")
+    assert settled(place).captures == 0
+    assert place.subjects() == ["Mine", "Start"]
+
+
+def test_one_capture_that_can_not_be_committed_is_named_and_holds_up_no_other(place: Place) -> None:
+    place.write("sub/.git", b"gitdir: elsewhere\n")
+    capture(place, "sub/docs/a.md")
+    capture(place, "one.md")
+    capture(place, "two.md")
+    (place.root / "one.md").unlink()
+    (place.root / "one.md").symlink_to(place.root / KETTLE)
+    done = settled(place)
+    assert (done.captures, done.waiting) == (1, 2)
+    assert place.files_of() == {"two.md"}
+    assert isinstance(done.outcome, Committed)
+    assert len(done.outcome.left_out) == 2
+    assert done.remark is not None
+    assert "sub is a git repository of its own" in done.remark
+    assert "2 of them can't be" in standing(place.location).text
+    capture(place, "three.md")
+    assert settled(place).captures == 1
+    place.clock.pass_by(SECOND_LOOK_SECONDS)
+    assert settled(place).waiting == 2
+    (place.root / "one.md").unlink()
+    place.write("one.md", b"a note\n")
+    assert (settled(place).captures, standing(place.location).uncommitted) == (1, 1)
 
 
 def test_what_git_is_told_to_ignore_is_named_and_does_not_stop_the_rest(place: Place) -> None:
@@ -144,18 +229,6 @@ def test_more_captures_than_one_commit_holds(place: Place, monkeypatch: pytest.M
     assert settled(place).captures == 5
     assert place.subjects() == ["Capture 4.md", "Capture 2 notes", "Capture 2 notes", "Start"]
     assert place.status() == []
-
-
-def test_a_vault_whose_files_can_not_be_read_is_a_sentence_and_the_captures_wait(
-    place: Place,
-) -> None:
-    capture(place, "one.md")
-    (place.root / "one.md").unlink()
-    (place.root / "one.md").symlink_to(place.root / KETTLE)
-    done = settled(place)
-    assert isinstance(done.outcome, GitTrouble)
-    assert "one.md" in done.text
-    assert standing(place.location).uncommitted == 1
 
 
 _CAPTURING = """
@@ -282,17 +355,73 @@ def test_what_git_could_not_serve_is_committed_when_it_can(place: Place) -> None
     assert len(read_log(place.backend)[0]) == 1
 
 
-def test_a_write_that_was_announced_and_never_made_is_not_logged(place: Place) -> None:
-    change = Change("r-1", "enrich", KETTLE, "0" * 64, "1" * 64, None, "2026-04-12T08:15:00Z")
+def announced(place: Place, path: str, before: bytes | None, after: bytes) -> Any:
+    """What a run that was killed had said it would write."""
+    old = None if before is None else content_hash(before)
+    change = Change("r-1", "enrich", path, old, content_hash(after), None, "2026-04-12T08:15:00Z")
     pending = pending_of(place.location, "r-1")
     pending.enter(change)
     pending.leave()
     assert pending.file.exists()
+    return pending
+
+
+@pytest.mark.parametrize("path", [KETTLE, "new.md"])
+def test_a_write_that_was_announced_and_never_made_is_not_logged(place: Place, path: str) -> None:
+    before = place.read(path) if path == KETTLE else None
+    pending = announced(place, path, before, b"never written")
     done = settled(place)
     assert (done.recovered, done.outcome) == (0, Committed(None))
     assert not pending.file.exists()
     assert read_log(place.backend) == ([], 0)
     assert place.subjects() == ["Start"]
+
+
+@pytest.mark.parametrize("how", ["edited", "a link", "gone"])
+def test_what_was_changed_after_a_killed_run_is_logged_and_left_to_its_author(
+    place: Place, how: str
+) -> None:
+    pending = announced(place, KETTLE, place.read(KETTLE), b"By the run.\n")
+    note = place.root / KETTLE
+    note.unlink()
+    if how == "edited":
+        note.write_bytes(b"By the run.\nBy hand.\n")
+    elif how == "a link":
+        note.symlink_to("elsewhere.md")
+    capture(place, "one.md")
+    done = settled(place)
+    assert (done.recovered, done.captures, isinstance(done.outcome, Committed)) == (1, 1, True)
+    assert not pending.file.exists()
+    assert [each[-len(KETTLE) :] for each in place.status()] == [KETTLE]
+    back = revert(place.location, place.backend, "r-1", now=place.clock)
+    assert [file.fate for file in back.files] == ["conflict"]
+
+
+def test_a_run_that_is_beginning_is_not_taken_for_one_that_ended(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process looks between any two steps by which a run's file comes to be."""
+    looked: list[int] = []
+
+    def look(step: Callable[..., Any]) -> Callable[..., Any]:
+        def stepped(*given: Any, **more: Any) -> Any:
+            result = step(*given, **more)
+            with monkeypatch.context() as undone:
+                undone.undo()
+                looked.append(len(abandoned(place.location)))
+            return result
+
+        return stepped
+
+    pending = pending_of(place.location, "r-1")
+    for name in ("open", "write", "fsync", "replace"):
+        monkeypatch.setattr(os, name, look(getattr(os, name)))
+    pending.enter(Change("r-1", "enrich", KETTLE, None, "1" * 64, None, "2026-04-12T08:15:00Z"))
+    monkeypatch.undo()
+    assert len(looked) > 3
+    assert set(looked) == {0}
+    pending.leave()
+    assert [len(each.changes) for each in abandoned(place.location)] == [1]
 
 
 def gone_once(place: Place, path: str = "one.md") -> None:
@@ -402,3 +531,28 @@ def test_a_killed_writers_remains_are_removed(place: Place) -> None:
     os.utime(remnant, (0, 0))
     settled(place)
     assert not remnant.exists()
+
+
+def test_commits_of_captures_are_listed_newest_first(place: Place) -> None:
+    assert recent_captures(place.location, 20) == []
+    odd = "Agent/memory/semantic/a b\n\u00e9.md"
+    capture(place, odd)
+    settled(place)
+    first = place.git("rev-parse", "HEAD").strip()
+    capture(place, "Agent/memory/semantic/two.md")
+    capture(place, "Agent/memory/semantic/three.md")
+    settled(place)
+    # Neither what the operator commits nor what a run keeps is a capture.
+    place.write("mine.md", b"mine\n")
+    place.commit_all("Capture mine.md\n\nAgentm-Run: x\nAgentm-Pass: capture")
+    place.write(KETTLE, b"edited by hand\n")
+    with begin(place.location, place.backend, pass_name="forget", now=place.clock) as run:
+        run.rewrite(Locator(KETTLE), lambda data: data + b"more\n")
+    found = recent_captures(place.location, 20)
+    assert [(each.run, each.pass_name, set(each.files)) for each in found] == [
+        ("run-1", "capture", {"Agent/memory/semantic/two.md", "Agent/memory/semantic/three.md"}),
+        ("run-1", "capture", {odd}),
+    ]
+    assert found[1].commit == first
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", found[0].at)
+    assert recent_captures(place.location, 1) == found[:1]

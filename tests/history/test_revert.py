@@ -17,7 +17,7 @@ from agentm_assets.history.revert_log import LOG, Change, append, parse, read_lo
 from agentm_assets.history.run import begin
 from agentm_assets.history.runs import recent_runs
 from agentm_assets.storage.locator import Locator
-from agentm_assets.storage.seam import ABSENT
+from agentm_assets.storage.seam import ABSENT, StorageError
 
 Place = Any  # the class in conftest.py, which cannot be imported from here
 
@@ -196,13 +196,29 @@ def test_a_run_in_several_steps_is_taken_back_as_one(three: Place) -> None:
     assert three.read("a.md") == b"a at first\r\n"
 
 
-def test_bytes_that_git_can_not_give_back_exactly_are_a_conflict(place: Place) -> None:
-    place.write(".gitattributes", b"*.md text\n")
-    place.commit_all()
-    place.write("mixed.md", b"one\r\ntwo\nthree\r\n")
+@pytest.mark.parametrize("setting", ["core.autocrlf", "attributes", "none"])
+def test_mixed_line_ends_come_back_byte_for_byte_whatever_git_converts(
+    place: Place, setting: str
+) -> None:
+    if setting == "core.autocrlf":
+        place.git("config", "core.autocrlf", "true")
+    elif setting == "attributes":
+        place.write(".gitattributes", b"*.md text eol=crlf\n")
+        place.commit_all()
+    mixed = b"one\r\ntwo\nthree\r\n"
+    place.write("mixed.md", mixed)
     ran(place, "mixed.md")
+    assert fates(take_back(place)) == {"mixed.md": "restored"}
+    assert place.read("mixed.md") == mixed
+
+
+def test_what_git_was_told_to_ignore_is_a_conflict(place: Place) -> None:
+    place.write(".gitignore", b"diary.md\n")
+    place.commit_all()
+    place.write("diary.md", b"mine\n")
+    ran(place, "diary.md")
     done = take_back(place)
-    assert fates(done) == {"mixed.md": "conflict"}
+    assert fates(done) == {"diary.md": "conflict"}
     assert "git does not have" in done.files[0].reason
 
 
@@ -222,6 +238,45 @@ def test_a_torn_last_line_is_passed_over_and_spoils_no_other(three: Place) -> No
     changes, broken = read_log(three.backend)
     assert ([change.run for change in changes], broken) == (["r-1", "r-2"], 1)
     assert fates(take_back(three, "r-2")) == {"b.md": "restored"}
+
+
+@pytest.mark.parametrize(
+    ("lost", "unreadable"), [(1, 0), (30, 1), (len('"},'), 1), (10_000, 0)], ids=str
+)
+def test_a_torn_line_of_the_run_itself_is_said(three: Place, lost: int, unreadable: int) -> None:
+    ran(three, "a.md", "b.md")
+    log = three.read(LOG.key)
+    last = len(log.split(b"\n")[-2]) + 1
+    three.write(LOG.key, log[: -min(lost, last)])
+    done = take_back(three)
+    assert done.unreadable == unreadable
+    assert fates(done).get("a.md") == "restored"
+    assert ("b.md" in fates(done)) is (lost == 1)
+
+
+def test_a_torn_line_of_another_run_is_not_said(three: Place) -> None:
+    ran(three, "a.md")
+    three.write(LOG.key, three.read(LOG.key) + b'{"v":1,"run":"r-10","path":"c.m')
+    assert take_back(three).unreadable == 0
+    three.write(LOG.key, three.read(LOG.key) + b'{"v":1,"ru')
+    assert take_back(three).unreadable == 1
+
+
+def test_a_run_whose_only_line_is_torn_is_not_unknown(three: Place) -> None:
+    ran(three, "a.md")
+    three.write(LOG.key, three.read(LOG.key)[:-30])
+    with pytest.raises(StorageError, match="Mend them from git"):
+        take_back(three)
+
+
+@pytest.mark.parametrize("path", ["../a.md", "/a.md", "a//b.md", "a\\\\b.md", "a\\u0000.md"])
+def test_lines_of_impossible_paths_and_without_end_are_passed_over(three: Place, path: str) -> None:
+    ran(three, "a.md")
+    line = three.read(LOG.key).split(b"\n")[0].replace(b"a.md", path.encode())
+    three.write(LOG.key, three.read(LOG.key) + line + b"\n" + b"[" * 100_000 + b"\n")
+    changes, broken = read_log(three.backend)
+    assert (len(changes), broken) == (1, 2)
+    assert fates(take_back(three)) == {"a.md": "restored"}
 
 
 def test_a_last_line_without_its_end_is_kept(three: Place) -> None:

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,12 @@ from agentm_assets.history.revert_log import LOG, read_log
 from agentm_assets.history.run import begin, commit_turn, require_repository
 from agentm_assets.storage.locator import Locator, LocatorInvalid
 from agentm_assets.storage.retry import ATTEMPTS
-from agentm_assets.storage.seam import ABSENT, ConcurrentModificationError, content_hash
+from agentm_assets.storage.seam import (
+    ABSENT,
+    ConcurrentModificationError,
+    StorageError,
+    content_hash,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 Place = Any  # the class in conftest.py, which cannot be imported from here
@@ -247,7 +253,9 @@ def test_the_name_of_a_file_writes_no_trailers(place: Place) -> None:
     name = "x\n\nAgentm-Run: forged\n.md"
     with started(place, run_id="r-1") as run:
         run.write(Locator(name), b"a", expect=ABSENT)
-    assert place.git("log", "-1", "--format=%b").strip() == "Agentm-Run: r-1\nAgentm-Pass: enrich"
+    trailers = place.git("log", "-1", "--format=%b").strip().split("\n")
+    assert trailers[:2] == ["Agentm-Run: r-1", "Agentm-Pass: enrich"]
+    assert [name.partition(":")[0] for name in trailers[2:]] == ["Agentm-Rules"]
 
 
 def test_a_rewrite_that_lost_all_its_races_keeps_the_other_runs_waiting(
@@ -341,6 +349,7 @@ def test_runs_that_rewrite_one_note_at_once_wait_for_each_other_and_lose_nothing
 
 _COMMITTING = """
 import sys
+import tempfile
 from pathlib import Path
 from agentm_assets.history.git import Author, Repository
 Repository.open(Path(sys.argv[1])).commit({"a.md": b"a"}, "A", Author("agentm-x"))
@@ -665,3 +674,98 @@ def test_names_that_could_be_read_as_something_else(place: Place, name: str) -> 
     assert isinstance(run.outcome, Committed)
     assert place.files_of() == {name, LOG.key}
     assert place.status() == []
+
+
+def test_a_note_that_git_is_told_to_ignore_never_comes_into_history(place: Place) -> None:
+    place.write(".gitignore", b"diary.md\n")
+    place.commit_all()
+    place.write("diary.md", b"mine\n")
+    with started(place) as run:
+        run.rewrite(Locator("diary.md"), add_line)
+    assert place.read("diary.md") == add_line(b"mine\n")
+    assert isinstance(run.outcome, Committed)
+    assert run.outcome.ignored == ("diary.md",)
+    assert "can't be restored" in run.outcome.text
+    assert "diary.md" not in place.git("log", "--all", "--format=", "--name-only")
+    assert run.changes[0].base is None
+
+
+def test_bytes_that_a_filter_loses_are_not_overwritten(place: Place) -> None:
+    place.git("config", "filter.f.clean", "sed s/secret/XXX/")
+    place.write(".gitattributes", b"*.md filter=f\n")
+    place.commit_all()
+    place.write("a.md", b"a secret\n")
+    with started(place) as run, pytest.raises(StorageError, match="filter"):
+        run.rewrite(Locator("a.md"), add_line)
+    assert place.read("a.md") == b"a secret\n"
+    assert run.changes == ()
+
+
+def test_what_a_filter_encrypts_stays_encrypted_in_history(place: Place) -> None:
+    place.git("config", "filter.f.clean", "tr a-y b-z")
+    place.git("config", "filter.f.smudge", "tr b-z a-y")
+    place.write(".gitattributes", b"a.md filter=f\n")
+    place.commit_all()
+    place.write("a.md", b"plain\n")
+    with started(place) as run:
+        run.rewrite(Locator("a.md"), lambda old: old + b"more\n")
+    assert isinstance(run.outcome, Committed)
+    assert place.git("cat-file", "blob", "HEAD~1:a.md") == "qmbjo\n"
+    assert place.git("cat-file", "blob", "HEAD:a.md") == "qmbjo\nnpsf\n"
+    assert place.status() == []
+
+
+def test_a_file_in_a_repository_of_its_own_is_named_and_the_others_are_committed(
+    place: Place,
+) -> None:
+    place.git("init", "-q", "sub")
+    with started(place) as run:
+        run.write(Locator("sub/a.md"), b"a", expect=ABSENT)
+        run.write(Locator("b.md"), b"b", expect=ABSENT)
+    assert isinstance(run.outcome, Committed)
+    assert place.files_of() == {"b.md", LOG.key}
+    assert "sub is a git repository of its own" in run.outcome.text
+    assert not list(pending_folder(place).glob("*.jsonl"))
+
+
+def pending_folder(place: Place) -> Path:
+    folder: Path = place.location.log_dir / "pending-writes"
+    return folder
+
+
+def test_a_branch_that_another_git_has_locked_is_waited_for(place: Place) -> None:
+    lock = place.root / ".git" / "refs" / "heads" / "main.lock"
+    lock.write_bytes(b"")
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 8:
+            lock.unlink()
+
+    repository = Repository.open(place.root)
+    made = repository.commit({"a.md": b"a"}, "A\n", Author("agentm-x"), sleep=sleep)
+    assert made is not None
+    assert len(waits) == 8
+
+
+def test_without_a_folder_for_temporary_files_the_write_stands_and_it_is_said(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(place.root / "nowhere"))
+    with started(place) as run:
+        run.write(Locator("a.md"), b"a", expect=ABSENT)
+    assert isinstance(run.outcome, GitTrouble)
+    assert "TMPDIR" in run.outcome.text
+    assert place.read("a.md") == b"a"
+    assert list(pending_folder(place).glob("*.jsonl")), "it is left to the next pass"
+    with started(place) as run, pytest.raises(StorageError, match="TMPDIR"):
+        run.rewrite(Locator("a.md"), add_line)
+
+
+def test_between_the_picks_of_a_sequence_nothing_is_committed(place: Place) -> None:
+    (place.root / ".git" / "sequencer").mkdir()
+    with started(place) as run:
+        run.rewrite(KETTLE, add_line)
+    assert isinstance(run.outcome, GitTrouble)
+    assert place.subjects() == ["Start"]

@@ -32,13 +32,20 @@ def test_an_entry_names_place_day_and_text() -> None:
     assert "- Agent/memory/semantic/kettle.md › Kettle › Boil (2026-08-03)\n" in block
     assert "(2026-08-03, superseded)" in block
     assert "It stops at 96 degrees." in block
-    assert "may hold" not in block
-    assert "None of them may hold the answer" in context_block(answer(hit(), verdict="weak"))
+    assert "Perhaps" not in block
+    assert "Perhaps none of them holds the answer." in context_block(answer(hit(), verdict="weak"))
 
 
 def test_what_the_vault_does_not_hold_is_not_printed() -> None:
     assert context_block(answer(hit(), verdict="none")) == ""
     assert context_block(answer()) == ""
+
+
+def test_the_rules_of_filing_are_never_offered() -> None:
+    rules = hit(path="Standards/Storage-Rules.md", snippet="routing")
+    assert context_block(answer(rules)) == ""
+    block = context_block(answer(rules, hit(path="standards/naming.md")))
+    assert "standards/naming.md" in block and "Storage-Rules" not in block
 
 
 def test_entries_come_whole_or_not_at_all() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from agentm_assets.index import reconcile as module
 from agentm_assets.index.reconcile import BRAKE_SECONDS, ReconcileOptions
 from agentm_assets.index.store import IndexStore, get_meta
+from agentm_assets.storage.seam import StoreUnreachable
 
 
 def test_a_second_pass_over_the_same_vault_does_nothing_and_says_so(bench) -> None:
@@ -127,6 +128,7 @@ def test_deleting_a_note_takes_all_its_rows(bench) -> None:
 
 
 def test_a_path_that_comes_back_is_indexed_again(bench) -> None:
+    bench.put("picture.png", "")
     file = bench.put("a.md", "# A\n")
     bench.run()
     before = bench.digests()
@@ -176,7 +178,7 @@ def test_any_history_of_passes_equals_a_rebuild(bench, tmp_path_factory, passes)
                 here.put(name, body)
             elif (here.root / name).exists():
                 (here.root / name).unlink()
-        here.run(ReconcileOptions(hash_all=True))
+        here.run(ReconcileOptions(hash_all=True, accept_deletions=True))
     assert here.digests() == here.fresh_digests(home / "fresh")
 
 
@@ -222,20 +224,38 @@ def test_the_operator_can_accept_a_mass_deletion_at_once(bench) -> None:
     assert bench.run(ReconcileOptions(accept_deletions=True)).deleted == 110
 
 
-def test_a_folder_that_came_back_forgets_the_hold(bench) -> None:
-    for number in range(120):
+@pytest.mark.parametrize("left", ["lost+found.txt", "other/list.txt"])
+def test_a_folder_that_came_back_forgets_the_hold(bench, left: str) -> None:
+    for number in range(3):
         bench.put(f"{number}.md", "x")
     bench.run()
     away = bench.root.rename(bench.root.with_name("away"))
-    bench.root.mkdir()
-    assert bench.run().held_deletions == 120
-    bench.root.rmdir()
+    bench.put(left, "x")
+    assert bench.run().held_deletions == 3, "all of a small vault's notes at once"
+    there = bench.root.rename(bench.root.with_name("there"))
     away.rename(bench.root)
     assert bench.run().did_nothing
     bench.now += BRAKE_SECONDS + 1
     bench.root.rename(away)
+    there.rename(bench.root)
+    assert bench.run().held_deletions == 3, "the first look was long ago, and over"
+    bench.now += BRAKE_SECONDS + 1
+    assert bench.run().deleted == 3
+
+
+def test_an_empty_folder_where_notes_were_is_no_vault_whose_notes_are_gone(bench) -> None:
+    bench.put("a.md", "x")
+    bench.run()
+    before = bench.digests()
+    bench.root.rename(bench.root.with_name("away"))
     bench.root.mkdir()
-    assert bench.run().held_deletions == 120, "the first look was long ago, and over"
+    for _ in range(2):
+        with pytest.raises(StoreUnreachable, match="is it mounted"):
+            bench.run()
+        bench.now += BRAKE_SECONDS + 1
+    assert bench.digests() == before
+    assert bench.run(ReconcileOptions(accept_deletions=True)).deleted == 1
+    assert bench.run().did_nothing, "an empty vault that was never anything else"
 
 
 def test_broken_rules_make_nothing_stale_and_mending_them_settles_findings(bench) -> None:

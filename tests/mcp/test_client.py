@@ -153,6 +153,12 @@ def test_what_is_wrong_with_arguments_is_said_without_repeating_them(demo: Machi
         assert "`k`" in text and "`pass`" in text and "hunter2" not in text
         assert "hunter2" not in refused(await call("memory_search", {"query": ["hunter2"]}))
         assert "`query`" in refused(await call("memory_search", {}))
+        text = refused(await call("memory_capture", {"text": "Steam.", "tags": "hunter2"}))
+        assert "`tags` should be a list of strings" in text and "hunter2" not in text
+        text = refused(await call("memory_search", {"query": BOIL, "type": "prefrence"}))
+        assert "preference" in text and "convention" in text
+        text = refused(await call("memory_search", {"query": BOIL, "space": "semantic"}))
+        assert "memory" in text and "standards" in text
         text = refused(await call("memory_search", {"query": BOIL, "after": "whenever"}))
         assert "2026-08-01" in text
         assert "memory_search" in refused(await call("memory_delete", {}))
@@ -204,7 +210,7 @@ def test_no_argument_leads_out_of_the_vault(demo: Machine) -> None:
             )
         )
         assert saved["path"].startswith("Agent/memory/")
-        given(await client.call_tool("memory_search", {"query": BOIL, "space": "../x"}))
+        refused(await client.call_tool("memory_search", {"query": BOIL, "space": "../x"}))
 
     talk(demo, session)
     for path in ("link.md", "linked"):
@@ -214,7 +220,7 @@ def test_no_argument_leads_out_of_the_vault(demo: Machine) -> None:
     assert after == {path: before[path] for path in after}
 
 
-def test_personal_notes_are_read_and_never_written(demo: Machine) -> None:
+def test_the_operators_spaces_are_read_and_never_written(demo: Machine) -> None:
     note = demo.vault / "personal" / "allotment.md"
     before = note.read_bytes()
 
@@ -223,9 +229,10 @@ def test_personal_notes_are_read_and_never_written(demo: Machine) -> None:
         assert "Garlic" in given(read)["text"]
         recent = given(await client.call_tool("memory_recent", {"k": 100}))
         assert not [n for n in recent["notes"] if n["path"].startswith("personal/")]
-        for space in ("personal", "Personal"):
+        for space in ("personal", "Personal", "standards", "STANDARDS"):
             arguments = {"text": "Written by an agent.", "space": space}
-            refused(await client.call_tool("memory_capture", arguments))
+            said = refused(await client.call_tool("memory_capture", arguments))
+            assert "Let the operator run `agentm capture --" in said
         arguments = {"path": "personal/allotment.md", "reason": "wrong"}
         refused(await client.call_tool("memory_forget", arguments))
 
@@ -235,6 +242,27 @@ def test_personal_notes_are_read_and_never_written(demo: Machine) -> None:
         "_always-load",
         "allotment.md",
     ]
+
+
+def test_what_is_forgotten_ranks_lower_in_the_same_session(bare: Machine) -> None:
+    path = "Agent/memory/semantic/2026/08/numbat.md"
+    note = bare.vault / path
+    note.parent.mkdir(parents=True)
+    note.write_text("---\nstatus: active\n---\nThe numbat sensor sits behind the plate.\n")
+    assert bare.agentm("index", "--no-embeddings").returncode == 0
+    question = {"query": "Where does the numbat sensor sit?"}
+
+    async def session(client: Client) -> None:
+        for status, penalties in (("active", []), ("expired", ["status:expired"])):
+            hit = given(await client.call_tool("memory_search", question))["hits"][0]
+            assert (hit["path"], hit["status"]) == (path, status)
+            assert hit["parts"]["penalties"] == penalties
+            arguments = {"path": path, "reason": "it moved"}
+            done = given(await client.call_tool("memory_forget", arguments))
+            assert (done["status"], done["already"]) == ("expired", status == "expired")
+            assert done["remark"] is None
+
+    talk(bare, session)
 
 
 def test_instructions_inside_a_text_stay_text(demo: Machine) -> None:

@@ -44,6 +44,10 @@ NOTE = NoteFacts(
         ({"path": "agent/_META/a.md"}, 0.3, ("machine-page",)),
         ({"path": "Agent/diagnostics/health/latest_health.md"}, 0.3, ("machine-page",)),
         ({"kind": "proposal"}, 0.3, ("machine-page",)),
+        ({"path": "standards/storage-rules.md", "space": "standards"}, 0.3, ("machine-page",)),
+        ({"path": "Standards/Storage-Rules.MD", "space": "standards"}, 0.3, ("machine-page",)),
+        ({"path": "standards/storage-rules-2.md", "space": "standards"}, 1.0, ()),
+        ({"path": "projects/x/standards/storage-rules.md"}, 1.0, ()),
         ({"path": "Agent/memory/entities/a.md"}, 1.0, ()),
         (
             {"status": "expired", "space": "personal"},

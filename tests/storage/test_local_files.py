@@ -13,13 +13,14 @@ import pytest
 
 from agentm_assets.storage.atomic import create_file
 from agentm_assets.storage.locator import ROOT, Locator
-from agentm_assets.storage.mutex import VaultMutex
+from agentm_assets.storage.mutex import Ownership, VaultMutex
 from agentm_assets.storage.personal import PERSONAL
 from agentm_assets.storage.seam import (
     ABSENT,
     ConcurrentModificationError,
     Expect,
     NoteUnreadable,
+    OwnershipLost,
     StorageError,
     StoreUnreachable,
     WriteRefused,
@@ -386,3 +387,49 @@ def test_names_that_are_no_places_are_met_and_not_read(store: VaultBackend, root
     (root / "fine: a colon.md").write_text("x")
     met = {entry.path: entry.kind for entry in store.walk(ROOT)}
     assert met == {"a\\b.md": "nameless", "C:": "nameless", "fine: a colon.md": "file"}
+
+
+@pytest.mark.parametrize("step", ["link", "rename", "unlink"])
+def test_what_another_writes_while_a_move_is_stopped_is_not_lost(
+    store: VaultBackend, root: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """The mover is stopped before a step for so long that another took the lock and wrote."""
+    (root / "n.md").write_bytes(b"old")
+    really, written = getattr(os, step), []
+
+    def stopped(name: str | Path, *given: object, **more: object) -> object:
+        if name == "n.md" or (step == "unlink" and ".agentm-moved-" in os.fspath(name)):
+            monkeypatch.setattr(os, step, really)
+            if (root / "n.md").exists():  # else a writer that read the old bytes fails by itself
+                temp = root / "by-another"
+                temp.write_bytes(b"new")
+                temp.replace(root / "n.md")
+                written.append(name)
+        return really(name, *given, **more)
+
+    monkeypatch.setattr(os, step, stopped)
+    if step == "unlink":
+        store.rename_unlinked(Locator("n.md"), Locator("m.md"), expect=content_hash(b"old"))
+        assert everything(root) == {"m.md": b"old"}
+    else:
+        with pytest.raises(ConcurrentModificationError):
+            store.rename_unlinked(Locator("n.md"), Locator("m.md"), expect=content_hash(b"old"))
+        assert written == ["n.md"]
+        assert everything(root) == {"n.md": b"new"}
+
+
+def test_a_mover_that_lost_the_lock_takes_its_new_name_back(
+    store: VaultBackend, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "n.md").write_bytes(b"old")
+    checks: list[int] = []
+
+    def check(self: Ownership) -> None:
+        checks.append(1)
+        if len(checks) == 2:
+            raise OwnershipLost("away too long")
+
+    monkeypatch.setattr(Ownership, "check", check)
+    with pytest.raises(OwnershipLost):
+        store.rename_unlinked(Locator("n.md"), Locator("m.md"), expect=content_hash(b"old"))
+    assert everything(root) == {"n.md": b"old"}
