@@ -142,6 +142,7 @@ OWN_FILES = {
     "agentm_assets/config": "agentm.toml and Dagster's home",
     "agentm_assets/contract/rules.py": "the shipped rules, and those that the environment names",
     "agentm_assets/demo": "the bundled sample",
+    "agentm_assets/evaluation": "question sets and corpora that are named, scratch folders",
     "agentm_assets/history/captures.py": "what waits for its commit, beside the index",
     "agentm_assets/history/git.py": "git's index and objects; a file's executable bit, for git",
     "agentm_assets/history/pending.py": "what a killed run left, beside the index",

@@ -17,6 +17,7 @@ from agentm_assets.cli import (
     doctor,
     door,
     entity,
+    evaluate,
     forget,
     get,
     history,
@@ -95,5 +96,6 @@ app.command("revert")(revert.command)
 app.command("doctor")(doctor.command)
 app.command("demo")(demo.command)
 app.command("up")(up.command)
+app.add_typer(evaluate.app, name="eval")
 app.add_typer(config.app, name="config")
 app.add_typer(rules.app, name="rules")

@@ -1,8 +1,7 @@
 """`agentm index`: materialise the index in this process; the run shows in the Dagster UI."""
 
 import dataclasses
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
@@ -16,6 +15,7 @@ from agentm_assets.cli.output import (
     print_json,
     printable,
 )
+from agentm_assets.cli.progress import progress_bars
 
 _SHOWN_FINDINGS = 10
 
@@ -60,7 +60,7 @@ def command(
         failures_reported({StateUnusable: RED_STATE}),
         dagster_failures_named(location),
         _streams_given_back(),
-        _progress() as listener,
+        progress_bars() as listener,
     ):
         home = location.dagster_home
         after_unclean_end(home, lambda: bury(home, everything=True))
@@ -148,36 +148,3 @@ def _streams_given_back() -> Iterator[None]:
         for number, copy in kept.items():
             os.dup2(copy, number)
             os.close(copy)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Rich bars on stderr: one a stage, drawn on a terminal only."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(file=sys.stderr)
-    bars = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    tasks = {}
-
-    def listen(stage: str, done: int, total: int) -> None:
-        if stage not in tasks:
-            tasks[stage] = bars.add_task(stage, total=total)
-        bars.update(tasks[stage], completed=done, total=total)
-
-    with bars:
-        yield listen

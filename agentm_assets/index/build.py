@@ -164,8 +164,10 @@ def _chunk_row(
     path: str, title: str, names: Sequence[Alias], tags: Sequence[str], chunk: Chunk
 ) -> ChunkRow:
     context = [title]
-    if chunk.header_path and chunk.header_path != title:
-        context.append(chunk.header_path)
+    # Nearly every note's first heading is its title: once is enough.
+    headings = chunk.header_path.removeprefix(title).removeprefix(" > ")
+    if headings:
+        context.append(headings)
     own = [alias.alias for alias in names if alias.origin == "own"]
     if own or tags:
         context.append(", ".join([*own, *tags]))

@@ -45,6 +45,7 @@ class NoteFacts:
 
     path: str
     space: str
+    title: str
     memory_class: str | None
     type: str | None
     kind: str | None
@@ -355,17 +356,25 @@ class FactsReader:
         statement = "SELECT DISTINCT type FROM notes WHERE type IS NOT NULL"
         return frozenset(row[0] for row in self._rows(statement))
 
-    def mean_lengths(self) -> tuple[float, float, float]:
-        """Bytes of title, heading path and text of a chunk, on average over a sample."""
+    def mean_lengths(self, reach: int, most: int) -> tuple[float, float, float, float]:
+        """Bytes of title, heading path and text of a chunk, and of the text with up to `most` bytes
+        of each of the `reach` chunks on either side, on average over a sample."""
+        sides = " + ".join(
+            f"coalesce(min({most}, {side}(held, {step}) OVER note), 0)"
+            for side in ("lag", "lead")
+            for step in range(1, reach + 1)
+        )
         rows = self._rows(
             "SELECT avg(length(CAST(title AS BLOB))), "
-            "avg(length(CAST(header_path AS BLOB))), avg(held) FROM "
-            "(SELECT note_id, header_path, end_byte - start_byte AS held FROM chunks LIMIT ?) "
+            "avg(length(CAST(header_path AS BLOB))), avg(held), avg(around) FROM "
+            f"(SELECT note_id, header_path, held, held + {sides} AS around FROM "
+            "(SELECT note_id, ordinal, header_path, end_byte - start_byte AS held "
+            "FROM chunks LIMIT ?) WINDOW note AS (PARTITION BY note_id ORDER BY ordinal)) "
             "JOIN notes USING (note_id)",
             (_SAMPLE,),
         )
-        title, header_path, text = rows[0]
-        return float(title or 0), float(header_path or 0), float(text or 0)
+        title, header_path, text, around = (float(value or 0) for value in rows[0])
+        return title, header_path, text, around
 
     def manifest(self) -> dict[str, tuple[int, int, str]]:
         """path -> (size, mtime in ns, sha256 hex) of every file the last pass saw."""
@@ -413,7 +422,9 @@ class FactsReader:
 
 
 _CHUNK_COLUMNS = "chunk_id, path, ordinal, header_path, level, start_byte, end_byte, overlap_start"
-_RANKED_COLUMNS = "space, memory_class, type, kind, status, altitude, captured, lifecycle_tier"
+_RANKED_COLUMNS = (
+    "space, title, memory_class, type, kind, status, altitude, captured, lifecycle_tier"
+)
 _LINK_COLUMNS = (
     "path, ordinal, links.kind, target, anchor, label, start_byte, line, source, resolved_path, "
     "how, candidates"

@@ -434,5 +434,6 @@ def _best(
         wanted *= 2
 
 
-_WORD_FIELDS = (*BM25_BOOSTS, *FLAT_BOOSTS)
+# Not the window: a term of one chunk stands in the windows of four others, and is no less rare.
+_WORD_FIELDS = ("title", "header_path", "body", *FLAT_BOOSTS)
 _STEMMED_STOP_WORDS = frozenset(words(" ".join(STOP_WORDS)))

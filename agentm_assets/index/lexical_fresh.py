@@ -24,6 +24,7 @@ class MeanLengths:
     title: float
     header_path: float
     body: float
+    window: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class FreshLexical:
             "title": means.title,
             "header_path": means.header_path,
             "body": means.body,
+            "window": means.window,
         }
 
     @property
@@ -107,6 +109,7 @@ def analysed(doc: LexicalDoc) -> AnalysedChunk:
         "title": normal(doc.title),
         "header_path": normal(doc.header_path),
         "body": normal(doc.body),
+        "window": normal(doc.window),
     }
     names = normal(doc.names)
     whole = "\n".join((fields["title"], names, fields["header_path"], fields["body"]))
@@ -123,5 +126,6 @@ def analysed(doc: LexicalDoc) -> AnalysedChunk:
             "title": len(doc.title.encode("utf-8", "replace")),
             "header_path": len(doc.header_path.encode("utf-8", "replace")),
             "body": len(doc.body.encode("utf-8", "replace")),
+            "window": len(doc.window.encode("utf-8", "replace")),
         },
     )

@@ -9,6 +9,8 @@ tables only repeats work.
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 import duckdb
@@ -23,6 +25,7 @@ from agentm_assets.index.rows import IndexedNote
 from agentm_assets.index.serving import ServingUnreadable
 from agentm_assets.index.store import IndexStore, get_meta, set_meta
 from agentm_assets.index.vectors import VectorPublisher
+from agentm_assets.index.window import windows
 
 SLICE_NOTES = 4_000
 SLICE_BYTES = 32 * 1024 * 1024
@@ -252,16 +255,21 @@ def _lexical_docs(store: IndexStore, paths: Sequence[str]) -> Iterator[LexicalDo
             f"SELECT path, chunk_id, header_path, text FROM chunks {_AMONG} ORDER BY path, ordinal",
             among,
         ).fetchall()
-    for path, chunk_id, header_path, text in chunks:
+    for path, found in groupby(chunks, key=itemgetter(0)):
         title, tags = titled[path]
-        yield LexicalDoc(
-            chunk_id=chunk_id,
-            path=path,
-            title=title,
-            names="\n".join((*aliases[path], *tags)),
-            header_path=header_path,
-            body=text,
-        )
+        rows = list(found)
+        for (_, chunk_id, header_path, text), window in zip(
+            rows, windows(title, [row[3] for row in rows]), strict=True
+        ):
+            yield LexicalDoc(
+                chunk_id=chunk_id,
+                path=path,
+                title=title,
+                names="\n".join((*aliases[path], *tags)),
+                header_path=header_path,
+                body=text,
+                window=window,
+            )
 
 
 _AMONG = "WHERE path IN (SELECT unnest(?::VARCHAR[]))"

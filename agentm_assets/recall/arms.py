@@ -1,6 +1,6 @@
 """The two arms that find candidates: words and meaning. Both search chunks."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -66,14 +66,26 @@ class ArmHit:
     score: float
 
 
+Unit = Callable[[ChunkFacts], str]
+"""What is ranked against each other: the name of the note a chunk is of, or of the chunk itself."""
+
+
+def note_of(chunk: ChunkFacts) -> str:
+    return chunk.path
+
+
+def section_of(chunk: ChunkFacts) -> str:
+    return f"{chunk.path}\0{chunk.ordinal:06}"
+
+
 def best_chunks(
-    hits: Iterable[tuple[int, float]], chunks: Mapping[int, ChunkFacts]
+    hits: Iterable[tuple[int, float]], chunks: Mapping[int, ChunkFacts], unit: Unit
 ) -> dict[str, ArmHit]:
-    """path -> best chunk of each note; `hits` are best first. Chunks that are gone from `chunks`
-    are left out."""
+    """unit -> its best chunk; `hits` are best first. Chunks that are gone from `chunks` are left
+    out."""
     best: dict[str, ArmHit] = {}
     for chunk_id, score in hits:
         chunk = chunks.get(chunk_id)
         if chunk is not None:
-            best.setdefault(chunk.path, ArmHit(chunk, score))
+            best.setdefault(unit(chunk), ArmHit(chunk, score))
     return best

@@ -20,6 +20,7 @@ from agentm_assets.index.facts_reader import (
 from agentm_assets.index.facts_writer import FactsWriter
 from agentm_assets.index.lexical import LexicalDoc, LexicalReader
 from agentm_assets.index.rows import IndexedNote, NoteRow
+from agentm_assets.index.window import MOST_CHARS, REACH, windows
 from agentm_assets.recall.arms import DenseArm, QuestionEmbedder
 from agentm_assets.recall.sections import ReadNote
 from agentm_assets.recall.sources import Sources
@@ -114,7 +115,8 @@ def beside(
     from agentm_assets.index.lexical_fresh import FreshLexical, MeanLengths
 
     rows = _rows(fresh)
-    means = MeanLengths(*sources.facts.mean_lengths())
+    title, header_path, body, around = sources.facts.mean_lengths(REACH, MOST_CHARS)
+    means = MeanLengths(title, header_path, body, title + around)  # a window begins with the title
     found = replace(
         sources,
         facts=FreshFacts(sources.facts, rows.reader(), fresh.paths),
@@ -296,9 +298,14 @@ def _docs(notes: Sequence[IndexedNote]) -> list[LexicalDoc]:
             names="\n".join((*(row.alias for row in indexed.aliases), *indexed.note.tags)),
             header_path=chunk.header_path,
             body=chunk.text,
+            window=window,
         )
         for indexed in notes
-        for chunk in indexed.chunks
+        for chunk, window in zip(
+            indexed.chunks,
+            windows(indexed.note.title, [each.text for each in indexed.chunks]),
+            strict=True,
+        )
     ]
 
 

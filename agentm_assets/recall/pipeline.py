@@ -32,7 +32,9 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
         )
         # The confidence looks at the same hits however few are asked for.
         wanted = max(options.k, _JUDGED_HITS)
-        shown = show(rank(pool, asked, context, wanted * READ_AHEAD), wanted, terms, sources)
+        by_note = options.per == "note"
+        ranked = rank(pool, asked, context, wanted * READ_AHEAD if by_note else wanted)
+        shown = show(ranked, wanted, terms, sources, fold=by_note)
     spans = asked.phrase.spans if asked.phrase else ()
     unknown = unknown_names(asked.text, spans, sources.lexical)
     confidence, verdict = judge(

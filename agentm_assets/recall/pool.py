@@ -7,7 +7,14 @@ from datetime import datetime, timedelta
 from agentm_assets.contract.excludes import is_excluded
 from agentm_assets.index.facts_reader import ChunkFacts, FactsReader, NoteFacts
 from agentm_assets.index.serving import ServingUnreadable
-from agentm_assets.recall.arms import OVER_FETCH, OVER_FETCH_BOUNDED, ArmHit, best_chunks
+from agentm_assets.recall.arms import (
+    OVER_FETCH,
+    OVER_FETCH_BOUNDED,
+    ArmHit,
+    best_chunks,
+    note_of,
+    section_of,
+)
 from agentm_assets.recall.decay import FRESH, Faded, faded, last_touch
 from agentm_assets.recall.names import (
     Named,
@@ -37,7 +44,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Candidates by path, and what each arm found of them (its own scores, best chunks).
+    """Candidates by the unit that is ranked (a note or a section), and what each arm found of them
+    (its own scores, best chunks).
 
     An arm is complete when it was not cut off at its limit.
     """
@@ -56,7 +64,10 @@ class Pool:
 def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
     """Run the arms and look up their notes. Call it inside a snapshot of the facts."""
     narrowed = (asked.bounds, asked.phrase, options.type, options.space) != (None,) * 4
-    limit = OVER_FETCH_BOUNDED if narrowed or sources.rules.excludes else OVER_FETCH
+    by_section = options.per == "section"
+    unit = section_of if by_section else note_of
+    many = narrowed or by_section or sources.rules.excludes
+    limit = OVER_FETCH_BOUNDED if many else OVER_FETCH
     lexical = _lexical(asked, sources, limit)
     dense, dense_remark = _dense(asked, sources, limit)
     entities = entities_of(asked.text, sources.entity_context)
@@ -66,20 +77,26 @@ def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
     ids = list(dict.fromkeys([*(hit[0] for hit in lexical), *(hit[0] for hit in dense)]))
     found = sources.facts.chunks_with_notes(ids)
     chunks = {chunk.chunk_id: chunk for chunk, _note in found}
-    rows = {note.path: (chunk, note) for chunk, note in found}
-    others = {*named, *_dated(asked, options.now, sources.facts)} - rows.keys()
+    rows = {unit(chunk): (chunk, note) for chunk, note in found}
+    others = {*named, *_dated(asked, options.now, sources.facts)}
+    others -= {note.path for _chunk, note in found}
     for chunk, note in sources.facts.notes_with_first_chunk(sorted(others)):
         mention = named[note.path].start if note.path in named else None
-        rows[note.path] = (_chunk_at(mention, chunk, sources.facts), note)
+        best = _chunk_at(mention, chunk, sources.facts)
+        rows[unit(best)] = (best, note)
 
     candidates = _eligible(rows, asked, options, sources)
     return Pool(
         candidates=candidates,
-        lexical=_of(candidates, best_chunks(lexical, chunks)),
-        dense=_of(candidates, best_chunks(dense, chunks)),
+        lexical=_of(candidates, best_chunks(lexical, chunks, unit)),
+        dense=_of(candidates, best_chunks(dense, chunks, unit)),
         lexical_complete=len(lexical) < limit,
         dense_complete=len(dense) < limit,
-        named={path: each for path, each in named.items() if path in candidates},
+        named={
+            key: named[each.note.path]
+            for key, each in candidates.items()
+            if each.note.path in named
+        },
         names_unknown_thing=names_unknown_thing(entities, mentioning),
         hybrid=sources.vectors is not None and dense_remark is None,
         remark=dense_remark,
@@ -149,8 +166,8 @@ def _eligible(
 ) -> dict[str, Candidate]:
     today, zone = options.now.date(), options.now.tzinfo
     found: dict[str, Candidate] = {}
-    for path, (chunk, note) in rows.items():
-        if is_excluded(path, sources.rules.excludes) or not _fits(note, options):
+    for key, (chunk, note) in rows.items():
+        if is_excluded(note.path, sources.rules.excludes) or not _fits(note, options):
             continue
         day = None if note.captured is None else captured_day(note.captured, zone)
         if asked.bounds is not None and (day is None or day not in asked.bounds):
@@ -162,7 +179,7 @@ def _eligible(
             if fading.archived and not asked.wants_archive:
                 continue
         in_time = None if asked.phrase is None or day is None else asked.phrase.holds(day)
-        found[path] = Candidate(note, chunk, fading, in_time)
+        found[key] = Candidate(note, chunk, fading, in_time)
     return found
 
 

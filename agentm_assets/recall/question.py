@@ -3,8 +3,10 @@
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from agentm_assets.contract.block import safe_text
+from agentm_assets.index.lexical_terms import STOP_WORDS
 from agentm_assets.recall.errors import QuestionRefused
 from agentm_assets.recall.penalties import asks_for_artifacts
 from agentm_assets.recall.periods import Period
@@ -20,6 +22,10 @@ LONGEST_QUESTION = 10_000
 
 MOST_HITS = 100
 
+MOST_CAPITALS = 0.6
+"""Share of capitalised words from which capitals tell nothing (headlines)."""
+
+_WORD = re.compile(r"\w+")
 _ASKS_FOR_ARCHIVE = re.compile(r"\barchiv(?:e|es|ed|al)\b", re.IGNORECASE)
 
 
@@ -29,7 +35,8 @@ class RecallOptions:
 
     `after` and `before` are what an operator types (an ISO day, month or year, or a phrase):
     captured on its first day or later, and before its first day. They exclude notes without a date
-    of capture; phrases inside a question only lower.
+    of capture; phrases inside a question only lower. `per`: what a hit is. A note stands once, with
+    its best section; sections are ranked each for itself.
     """
 
     now: datetime
@@ -39,6 +46,7 @@ class RecallOptions:
     type: str | None = None
     space: str | None = None
     include_archived: bool = False
+    per: Literal["note", "section"] = "note"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,7 @@ class Asked:
     wants_artifacts: bool
     wants_archive: bool
     shortened: bool
+    names: frozenset[str]  # proper names, lower-case
 
 
 def understand(question: str, options: RecallOptions) -> Asked:
@@ -74,6 +83,23 @@ def understand(question: str, options: RecallOptions) -> Asked:
         wants_artifacts=asks_for_artifacts(text),
         wants_archive=options.include_archived or _ASKS_FOR_ARCHIVE.search(text) is not None,
         shortened=shortened,
+        names=_names(text, phrase),
+    )
+
+
+def _names(text: str, phrase: TimePhrase | None) -> frozenset[str]:
+    """Words that begin with a capital and are no words of every question, nor of a time."""
+    words = list(_WORD.finditer(text))
+    capitals = [word for word in words if word[0][0].isupper()]
+    if len(capitals) > MOST_CAPITALS * len(words):
+        return frozenset()
+    spans = phrase.spans if phrase is not None else ()
+    return frozenset(
+        word[0].casefold()
+        for word in capitals
+        if len(word[0]) > 1
+        and word[0].casefold() not in STOP_WORDS
+        and not any(start <= word.start() < end for start, end in spans)
     )
 
 

@@ -1,5 +1,6 @@
 """From a pool of candidates to one order: penalties inside each arm, then fusion."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,6 +18,14 @@ from agentm_assets.recall.fusion import (
 from agentm_assets.recall.penalties import Penalty, PenaltyContext, lowered, penalty_of
 from agentm_assets.recall.pool import Candidate, Pool
 from agentm_assets.recall.question import Asked
+
+ABOUT_BONUS = 0.3
+"""For a section whose heading or title holds all the names of the question."""
+
+TITLE_SHARE = 0.5
+"""What a name counts that stands in the title alone: it says as much of every section."""
+
+_WORD = re.compile(r"\w+")
 
 RELATIVE_TIME_FACTOR = 0.3
 """For a note captured outside "yesterday" and the like: such words speak of the capture alone."""
@@ -62,6 +71,8 @@ def rank(pool: Pool, asked: Asked, context: PenaltyContext, limit: int) -> list[
         full=FULL_COSINE,
     )
     bonus = {path: named.bonus * penalties[path].factor for path, named in pool.named.items()}
+    for key, share in _about(pool, asked).items():
+        bonus[key] = bonus.get(key, 0.0) + ABOUT_BONUS * share * penalties[key].factor
     bonus |= _dated_bonus(pool, bonus)
     order = keep_first_lexical(
         fuse(lexical, dense, bonus),
@@ -70,7 +81,7 @@ def rank(pool: Pool, asked: Asked, context: PenaltyContext, limit: int) -> list[
     places = (_places(lexical), _places(dense))
     return [
         Ranked(
-            path=path,
+            path=pool.candidates[path].note.path,
             score=score,
             chunk=_section(path, pool, lexical, dense),
             cosine=_cosine(path, pool),
@@ -80,6 +91,27 @@ def rank(pool: Pool, asked: Asked, context: PenaltyContext, limit: int) -> list[
         )
         for path, score in order[:limit]
     ]
+
+
+def _about(pool: Pool, asked: Asked) -> dict[str, float]:
+    """For what an arm found: the share of the names in the question that stand in its title or
+    heading. BM25 hardly weighs the name of one who speaks in half of all sections, and yet a
+    question about her asks for what she said."""
+    if not asked.names:
+        return {}
+    found: dict[str, float] = {}
+    for key in pool.lexical.keys() | pool.dense.keys():
+        candidate = pool.candidates[key]
+        hit = pool.lexical.get(key) or pool.dense[key]
+        own = asked.names & _words(hit.chunk.header_path.rpartition(" > ")[2])
+        above = (asked.names & _words(candidate.note.title)) - own
+        if own or above:
+            found[key] = (len(own) + TITLE_SHARE * len(above)) / len(asked.names)
+    return found
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
 
 
 def _time_factor(pool: Pool, asked: Asked) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from agentm_assets.index.rows import NoteRow
 from agentm_assets.recall.answer import Hit
@@ -37,8 +38,16 @@ class _Kept:
     duplicates: list[str] | None = None
 
 
-def show(ranked: Sequence[Ranked], k: int, terms: Mapping[str, float], sources: Sources) -> Shown:
-    """The first `k` of `ranked` as hits, near-duplicates folded, deleted notes left out.
+def show(
+    ranked: Sequence[Ranked],
+    k: int,
+    terms: Mapping[str, float],
+    sources: Sources,
+    *,
+    fold: bool = True,
+) -> Shown:
+    """The first `k` of `ranked` as hits, near-duplicates folded unless they are sections of their
+    own, deleted notes left out.
 
     `terms`: the question's terms with their weights. Call it inside a snapshot of the facts.
     """
@@ -46,7 +55,7 @@ def show(ranked: Sequence[Ranked], k: int, terms: Mapping[str, float], sources: 
     notes = sources.facts.notes_by_path([each.path for each in ranked])
     kept: list[_Kept] = []
     for each in _readable(ranked, notes, terms, sources):
-        if not _folded(each, kept):
+        if not (fold and _folded(each, kept)):
             if len(kept) == k:
                 break
             kept.append(each)
@@ -79,15 +88,14 @@ def _readable(
     sources: Sources,
 ) -> Iterator[_Kept]:
     """Each note with its section, read when it is asked for. Notes that are gone are left out."""
+    read = cache(sources.read_note)  # sections of one note
     for each in ranked:
         note = notes.get(each.path)
         if note is None:
             continue
         section: Section | None
         try:
-            section = read_section(
-                each.chunk, note, sources.read_note, terms, sources.lexical.analyse
-            )
+            section = read_section(each.chunk, note, read, terms, sources.lexical.analyse)
         except FileNotFoundError:
             continue
         except NoteUnreadable:

@@ -356,7 +356,8 @@ class TestGenuineRecalls:
 def test_facts_in_memory_are_like_those_on_disk(asker: Asker) -> None:
     """The sample of lengths that scores of words are measured by."""
     with FactsReader.open(asker.desk.location.facts_file) as facts:
-        title, header_path, body = facts.mean_lengths()
+        title, header_path, body, around = facts.mean_lengths(2, 300)
     assert 5 < title < 10
     assert 5 < header_path < 10
     assert 40 < body < 90
+    assert body == around, "every note there is of one section"

@@ -19,7 +19,9 @@ def doc(number: int, **more: str) -> LexicalDoc:
         "header_path": f"Note > {WORDS[number % 5]}",
         "body": body,
     }
-    return LexicalDoc(chunk_id=number + 1, path=f"n{number}.md", **(fields | more))
+    fields |= more
+    fields.setdefault("window", f"{fields['title']}\n{fields['body']}")
+    return LexicalDoc(chunk_id=number + 1, path=f"n{number}.md", **fields)
 
 
 OLD = [doc(number) for number in range(300)]
@@ -70,6 +72,7 @@ def means(docs: list[LexicalDoc]) -> MeanLengths:
         mean([d.title for d in docs]),
         mean([d.header_path for d in docs]),
         mean([d.body for d in docs]),
+        mean([d.window for d in docs]),
     )
 
 

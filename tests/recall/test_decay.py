@@ -14,6 +14,7 @@ RULES = RankingRules()
 NOTE = NoteFacts(
     path="Agent/memory/semantic/2019/01/a.md",
     space="memory",
+    title="A",
     memory_class="semantic",
     type="reference",
     kind=None,

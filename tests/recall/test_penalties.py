@@ -18,6 +18,7 @@ CONTEXT = PenaltyContext(
 NOTE = NoteFacts(
     path="Agent/memory/semantic/a.md",
     space="memory",
+    title="A",
     memory_class="semantic",
     type="reference",
     kind=None,
