@@ -140,7 +140,9 @@ def test_a_folder_that_is_swapped_for_a_link_again_and_again_never_leads_out(
     swapper.start()
     written = refused = 0
     try:
-        for number in range(300):
+        for number in range(20_000):
+            if number >= 300 and written:
+                break  # on a busy machine the swap is in the way for long
             try:
                 place = Locator(f"swapped/n{number}.md")
                 store.write(place, "x", expect=ABSENT if number % 2 else None)
