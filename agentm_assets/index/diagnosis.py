@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
+from agentm_assets.capture.mounted import require_mounted
 from agentm_assets.config.errors import ConfigError
 from agentm_assets.config.settings import Settings
 from agentm_assets.config.vault import VaultLocation
@@ -66,7 +67,7 @@ def diagnose(
     looks: tuple[Callable[[], Diagnosis], ...] = (
         lambda: _config(location),
         lambda: Diagnosis("storage", "ok", preview.message),
-        lambda: _vault(notes),
+        lambda: _vault(notes, location),
         lambda: _git(location),
         lambda: _rules(notes, env),
         lambda: _disk(location.state_dir),
@@ -91,11 +92,12 @@ def _config(location: VaultLocation) -> Diagnosis:
     return Diagnosis("config", "ok", f"vault {location.store} (from {location.source})")
 
 
-def _vault(vault: Vault) -> Diagnosis:
+def _vault(vault: Vault, location: VaultLocation) -> Diagnosis:
     try:
+        require_mounted(location, vault.store)
         scan = vault.scan()
     except StorageError as error:
-        return Diagnosis("vault", "fail", str(error))
+        return Diagnosis("vault", "fail", str(error), "mount it, or mend its permissions")
     message = f"{len(scan.notes):,} notes, {len(scan.attachments):,} other files"
     if scan.hidden:
         message += f", {scan.hidden:,} hidden by a dot before their name"

@@ -139,6 +139,14 @@ def test_all_is_green_after_the_index(
     assert other["model"]["outcome"] == "fail"
 
 
+def test_an_empty_folder_where_notes_were_is_no_vault(agentm: Run, vault: Path) -> None:
+    (vault / "a.md").write_text("# A\n")
+    assert agentm("index", "--no-embeddings").returncode == 0
+    (vault / "a.md").rename(vault.parent / "a.md")
+    check = examine(agentm, 3)["vault"]
+    assert check["outcome"] == "fail" and "is it mounted?" in check["message"]
+
+
 @pytest.mark.parametrize(
     ("more", "name", "outcome", "said"),
     [
