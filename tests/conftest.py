@@ -2,6 +2,7 @@
 
 import math
 import os
+import subprocess
 import time
 import timeit
 from collections.abc import Callable
@@ -9,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from agentm_assets.config.vault import VaultLocation, locate
 from agentm_assets.models.export import default_model_id, ensure_exported, models_folder
 from agentm_assets.models.manifest import ModelFolderUnusable, load_manifest
-from agentm_assets.models.weights import locate
+from agentm_assets.models.weights import locate as locate_weights
 from resources.workspace import WorkspaceResource
 
 
@@ -50,7 +52,7 @@ def minilm_folder(request: pytest.FixtureRequest) -> Path:
     try:
         load_manifest(folder)
     except ModelFolderUnusable:
-        return ensure_exported(locate(), request.config.cache.mkdir("agentm"))
+        return ensure_exported(locate_weights(), request.config.cache.mkdir("agentm"))
     return folder
 
 
@@ -71,3 +73,34 @@ def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def workspace(vault: Path) -> WorkspaceResource:
     """What the assets and sensors get for that vault."""
     return WorkspaceResource(vault=str(vault))
+
+
+@pytest.fixture
+def put(vault: Path) -> Callable[[str, bytes], Path]:
+    def write(path: str, data: bytes) -> Path:
+        file = vault / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+        return file
+
+    return write
+
+
+@pytest.fixture
+def location(vault: Path) -> VaultLocation:
+    return locate(os.environ)
+
+
+@pytest.fixture
+def git(vault: Path) -> Callable[..., str]:
+    """Run git in the vault, which becomes a repository with what is there committed."""
+
+    def run(*arguments: str) -> str:
+        identity = ["-c", "user.name=op", "-c", "user.email=op@localhost"]
+        command = ["git", "-C", str(vault), *identity, *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    run("init", "-q", "-b", "main")
+    run("add", "-A")
+    run("commit", "-q", "--allow-empty", "-m", "start")
+    return run

@@ -1,14 +1,12 @@
 """A vault of a few files in a git repository, written straight to the disk."""
 
-import os
-import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from agentm_assets.config.vault import VaultLocation, locate
+from agentm_assets.config.vault import VaultLocation
 from agentm_assets.storage.vault_backend import VaultBackend
 
 Write = Callable[[str, str], Path]
@@ -29,11 +27,6 @@ def write(vault: Path) -> Write:
 
 
 @pytest.fixture
-def location(vault: Path) -> VaultLocation:
-    return locate(os.environ)
-
-
-@pytest.fixture
 def store(location: VaultLocation) -> VaultBackend:
     return VaultBackend(location.root, location.locks_dir)
 
@@ -41,21 +34,6 @@ def store(location: VaultLocation) -> VaultBackend:
 @pytest.fixture
 def now() -> datetime:
     return NOW
-
-
-@pytest.fixture
-def git(vault: Path) -> Git:
-    """Run git in the vault, which becomes a repository with what is there committed."""
-
-    def run(*arguments: str) -> str:
-        identity = ["-c", "user.name=op", "-c", "user.email=op@localhost"]
-        command = ["git", "-C", str(vault), *identity, *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-    run("init", "-q", "-b", "main")
-    run("add", "-A")
-    run("commit", "-q", "--allow-empty", "-m", "start")
-    return run
 
 
 @pytest.fixture
