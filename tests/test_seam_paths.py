@@ -73,7 +73,7 @@ def names_in(node: ast.AST) -> set[str]:
         elif isinstance(each, ast.Constant) and isinstance(each.value, str):
             try:
                 found |= names_in(ast.parse(each.value, mode="eval"))
-            except (SyntaxError, UnicodeEncodeError):
+            except (SyntaxError, ValueError):  # a NUL is the one or the other by version
                 continue  # a text, no annotation
     return found
 

@@ -19,14 +19,15 @@ FORMAT = 3
 """Raise it when fields or terms change: an index of another format is written anew."""
 
 BM25_BOOSTS: dict[str, float] = {
-    "title": 0.5,
+    "title": 0.1,
     "header_path": 0.5,
     "window": 1.0,
     "body": 0.25,
 }
 """Weight of the fields that most chunks fill, scored by BM25. Every chunk of a note has its title,
-so that a heavy title lifts whole notes for one common word (measured: with 4 and 1.5 the known
-note comes first for 76 to 83 of 100 questions, with these for 95; see docs/performance.md)."""
+so that a heavy title lifts whole notes for one common word (measured: with 4 and a heading of 1.5
+the known note comes first for 76 to 83 of 100 questions, with .5 and .5 for 95); the window has the
+title as well. See docs/performance.md for dialogues, notes and the sample."""
 
 FLAT_BOOSTS: dict[str, float] = {"names": 1.0, "parts": 0.25}
 """Weight of the fields that few chunks fill: a term found there earns its idf times this. BM25 sets
