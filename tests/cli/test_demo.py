@@ -75,6 +75,9 @@ def test_every_question_is_shown_with_its_outcome_and_most_are_answered(shown: S
     assert "Traceback" not in shown.done.stderr
     assert shown.done.returncode == 0, shown.done.stderr
     assert right >= len(questions) - 2
+    # Which two may be missed is fixed: another one lost is a loss, whatever is gained for it.
+    missed = {each.id for each, mark in zip(questions, marks, strict=True) if mark == "✗"}
+    assert missed <= {"demo-003", "demo-004"}
 
 
 def test_a_fact_is_saved_and_found_in_other_words_before_any_index_run(shown: Shown) -> None:
