@@ -22,18 +22,7 @@ PATIENCE_SECONDS = 150.0
 
 ENTRY = ("-m", "agentm_assets.cli.entry")
 
-# Root reads and writes everything, so a test of permissions run by root would test nothing. The
-# program gives up just the two capabilities that pass over permission bits (linux/capability.h:
-# CAP_DAC_OVERRIDE 1, CAP_DAC_READ_SEARCH 2; linux/prctl.h: PR_CAPBSET_DROP 24); they leave for good
-# when it starts the command by exec.
-WITHOUT_POWERS = """
-import ctypes, os, sys
-libc = ctypes.CDLL(None, use_errno=True)
-for capability in (1, 2):
-    if libc.prctl(24, capability, 0, 0, 0) != 0:
-        sys.exit(f"a capability can't be given up: {os.strerror(ctypes.get_errno())}")
-os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
-"""
+WITHOUT_POWERS = str(ROOT / "tests" / "without_powers.py")
 
 
 @dataclass
@@ -66,7 +55,7 @@ class Machine:
         return folder
 
     def command(self, *arguments: str, unprivileged: bool = False) -> list[str]:
-        powers = ["-c", WITHOUT_POWERS] if unprivileged and os.geteuid() == 0 else []
+        powers = [WITHOUT_POWERS] if unprivileged and os.geteuid() == 0 else []
         return [sys.executable, *powers, *ENTRY, *arguments]
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":

@@ -22,17 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 8, 19, 23, 30, 5, tzinfo=timezone(timedelta(hours=2)))
 PATIENCE_SECONDS = 100.0
 
-# Root writes everywhere: a test of permissions gives up the two capabilities that pass over
-# permission bits (linux/capability.h: CAP_DAC_OVERRIDE 1, CAP_DAC_READ_SEARCH 2; PR_CAPBSET_DROP
-# 24) and starts the command by exec, which makes that final.
-WITHOUT_POWERS = """
-import ctypes, os, sys
-libc = ctypes.CDLL(None, use_errno=True)
-for capability in (1, 2):
-    if libc.prctl(24, capability, 0, 0, 0) != 0:
-        sys.exit(f"a capability can't be given up: {os.strerror(ctypes.get_errno())}")
-os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
-"""
+WITHOUT_POWERS = str(ROOT / "tests" / "without_powers.py")
 
 
 @dataclass
@@ -101,7 +91,7 @@ class Desk:
         file.write_bytes(content.encode() if isinstance(content, str) else content)
 
     def command(self, *arguments: str, unprivileged: bool = False) -> list[str]:
-        powers = ["-c", WITHOUT_POWERS] if unprivileged and os.geteuid() == 0 else []
+        powers = [WITHOUT_POWERS] if unprivileged and os.geteuid() == 0 else []
         return [sys.executable, *powers, "-m", "agentm_assets.cli.entry", *arguments]
 
     def start(self, *arguments: str, **more: Any) -> "subprocess.Popen[bytes]":

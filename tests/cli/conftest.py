@@ -38,9 +38,12 @@ def env(tmp_path: Path, vault: Path) -> dict[str, str]:
 def agentm(env: dict[str, str], tmp_path: Path) -> Run:
     """Run the console command in a process of its own; nothing is checked."""
 
-    def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: str, unprivileged: bool = False, **more: str
+    ) -> subprocess.CompletedProcess[str]:
+        powers = [str(ROOT / "tests" / "without_powers.py")] if unprivileged else []
         return subprocess.run(
-            [sys.executable, "-m", "agentm_assets.cli.entry", *arguments],
+            [sys.executable, *powers, "-m", "agentm_assets.cli.entry", *arguments],
             env={**env, **more},
             cwd=tmp_path,
             capture_output=True,
