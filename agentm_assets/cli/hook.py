@@ -29,6 +29,8 @@ _MOST_INPUT = 4 * 1024 * 1024
 
 
 def main(arguments: Sequence[str]) -> NoReturn:
+    if os.environ.get("AGENTM_HOOKS") == "off":
+        sys.exit(0)  # an agent that agentm itself asks: it gets no memories, and leaves no trace
     began = time.monotonic() - _age()
     options = _parser().parse_args(arguments)
     seconds = options.budget_ms / 1000 if options.budget_ms else _SECONDS[options.event]

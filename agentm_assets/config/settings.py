@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from agentm_assets.config import directories
 from agentm_assets.config.errors import ConfigError
+from agentm_assets.config.models_table import ModelsTable, named_model
 from agentm_assets.config.toml_file import line_of_key, read_toml
 from agentm_assets.config.vault import DEVICE_LOCAL, VAULT, VaultLocation, locate
 
@@ -25,6 +26,10 @@ VARIABLES: Mapping[str, str] = MappingProxyType(
         "AGENTM_VAULT": "root of the vault, whatever the profile says",
         "AGENTM_STORAGE_RULES": "path of the storage rules, instead of the vault's own",
         "AGENTM_EMBEDDER_MODEL": "name or folder of the embedding model",
+        "AGENTM_MODEL": "model that judges notes: PROVIDER/MODEL[@BASE_URL]; unset, none is asked",
+        "AGENTM_CHEAP_MODEL": "cheaper model beside it, for what it proves to judge as well",
+        "AGENTM_MODEL_KEY": "key for a model's server that is no vendor's own",
+        "AGENTM_HOOKS": "off: hooks do nothing (an agent that agentm itself asks has it)",
     }
 )
 """Every variable that agentm reads, with its meaning."""
@@ -73,6 +78,7 @@ class ProfileTable(_Table):
     storage: StorageTable | None = None
     embedder: EmbedderTable = EmbedderTable()
     entities: EntitiesTable = EntitiesTable()
+    models: ModelsTable = ModelsTable()
 
 
 class AgentmFile(_Table):
@@ -114,6 +120,7 @@ class Settings(BaseSettings):
     location: VaultLocation
     embedder_model: str = Field(min_length=1)
     entities: EntitiesTable = EntitiesTable()
+    models: ModelsTable = ModelsTable()
 
     @classmethod
     def settings_customise_sources(
@@ -142,6 +149,7 @@ class Settings(BaseSettings):
         values: dict[str, Any] = {
             "embedder_model": chosen.embedder.model,
             "entities": chosen.entities,
+            "models": _models(env, chosen.models),
         }
         values |= _Variables(cls, env)()
         try:
@@ -168,6 +176,19 @@ class Settings(BaseSettings):
     @property
     def cache_dir(self) -> Path:
         return self.location.cache_dir
+
+
+def _models(env: Mapping[str, str], configured: ModelsTable) -> ModelsTable:
+    """The models of the profile, with those that variables name in their place."""
+    named = {
+        tier: named_model(env[variable], variable)
+        for tier, variable in (("strong", "AGENTM_MODEL"), ("cheap", "AGENTM_CHEAP_MODEL"))
+        if variable in env
+    }
+    if "strong" in named and "cheap" not in named:
+        # One variable is the whole answer to where notes go, so it leaves no other model in place.
+        named["cheap"] = named["strong"]
+    return configured.model_copy(update=named)
 
 
 def read_file(path: Path) -> AgentmFile:

@@ -23,6 +23,7 @@ from agentm_assets.index.serving import ServingUnreadable
 from agentm_assets.index.vectors import VectorReader
 from agentm_assets.models.export import models_folder, source_model_id
 from agentm_assets.models.manifest import ModelFolderUnusable, load_manifest
+from agentm_assets.models.tiers import NOT_CONFIGURED, TIERS, open_tiers
 from agentm_assets.models.weights import ModelUnavailable, WeightsRefused, locate
 from agentm_assets.storage.seam import Capabilities, StorageError
 from agentm_assets.storage.selection import open_vault, storage_preview
@@ -30,6 +31,7 @@ from agentm_assets.storage.vault import Vault
 
 LOW_DISK_BYTES = 512 * 1024 * 1024
 _HOOK_DAYS = timedelta(days=7)
+_TIER_SECONDS = 5.0
 
 Outcome = Literal["ok", "warn", "fail"]
 
@@ -72,6 +74,7 @@ def diagnose(
         lambda: _rules(notes, env),
         lambda: _disk(location.state_dir),
         lambda: _model(settings),
+        lambda: _tiers(settings, env),
         lambda: _facts(location.facts_file),
         lambda: _lexical(location.lexical_dir),
         lambda: _vectors(location.vectors_dir, settings),
@@ -194,6 +197,32 @@ def _model(settings: Settings) -> Diagnosis:
     except ModelFolderUnusable as error:
         return Diagnosis("model", "warn", str(error), "agentm index exports the model")
     return Diagnosis("model", "ok", folder.name)
+
+
+def _tiers(settings: Settings, env: Mapping[str, str]) -> Diagnosis:
+    """Which models that judge can be had. Costs no tokens."""
+    tiers = open_tiers(settings, env)
+    if not tiers.is_configured:
+        return Diagnosis("tiers", "ok", NOT_CONFIGURED)
+    found: list[str] = []
+    wrong = list(tiers.why)
+    for tier in TIERS:
+        provider = tiers.provider(tier)
+        if provider is None:
+            continue
+        if tier == "strong" and tiers.is_one_model and found:
+            found.append(f"strong {provider.model_id}, the same")
+            continue
+        said = provider.reachable(timeout=_TIER_SECONDS)
+        if said is None:
+            found.append(f"{tier} {provider.model_id}")
+        else:
+            wrong.append(f"{tier} {provider.model_id}: {said}")
+    reached = f"reachable: {'; '.join(found) or 'none'}"
+    if wrong:
+        cure = "mend that; until then its notes wait, captured and found as ever"
+        return Diagnosis("tiers", "warn", " | ".join([reached, *wrong]), cure)
+    return Diagnosis("tiers", "ok", reached)
 
 
 def _facts(file: Path) -> Diagnosis:

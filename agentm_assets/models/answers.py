@@ -1,5 +1,6 @@
 """What every provider makes of an answer: the text, or why it is none."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -52,3 +53,11 @@ def count(usage: Mapping[str, Any], *names: str) -> int:
 def table(value: Any) -> Mapping[str, Any]:
     """The value if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
+
+
+def parsed_json(data: bytes | str) -> Any:
+    """JSON, None for what is none."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None

@@ -14,6 +14,7 @@ from agentm_assets.models.answers import (
     cut_off,
     no_answer,
     over_long_question,
+    parsed_json,
     refused,
     table,
     too_long,
@@ -25,7 +26,6 @@ from agentm_assets.models.http_calls import (
     HttpAnswer,
     HttpCalls,
     error_code,
-    parsed_json,
 )
 from agentm_assets.models.pace import Pace
 from agentm_assets.models.prices import Price, cost_of

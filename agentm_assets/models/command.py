@@ -18,8 +18,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from agentm_assets.models.answers import MOST_ANSWER_BYTES, count, table, too_long, usable
-from agentm_assets.models.http_calls import parsed_json
+from agentm_assets.models.answers import (
+    MOST_ANSWER_BYTES,
+    count,
+    parsed_json,
+    table,
+    too_long,
+    usable,
+)
 from agentm_assets.models.pace import Pace
 from agentm_assets.models.prices import Price, cost_of
 from agentm_assets.models.protocol import (

@@ -8,7 +8,6 @@ Neither an error nor a log line holds what was sent or what came back: of a serv
 status and a code made of small letters are ever told.
 """
 
-import json
 import re
 import socket
 import ssl
@@ -21,6 +20,7 @@ from typing import IO, Any, Final
 
 import httpx2
 
+from agentm_assets.models.answers import parsed_json
 from agentm_assets.models.base_url import host_of, is_loopback
 from agentm_assets.models.pace import MOST_TRIES, Pace
 from agentm_assets.models.protocol import ModelMisconfigured, ModelUnavailable
@@ -296,10 +296,3 @@ def error_code(said: Any) -> str:
         if isinstance(value, str) and _CODE.match(value):
             return value
     return ""
-
-
-def parsed_json(data: bytes | str) -> Any:
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
-        return None

@@ -5,8 +5,8 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
-from agentm_assets.models.answers import table
-from agentm_assets.models.http_calls import HttpAnswer, HttpCalls, error_code, parsed_json
+from agentm_assets.models.answers import parsed_json, table
+from agentm_assets.models.http_calls import HttpAnswer, HttpCalls, error_code
 from agentm_assets.models.protocol import (
     AnswerUnusable,
     BatchResult,

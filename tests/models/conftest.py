@@ -1,8 +1,12 @@
 """Small sentence-transformers models, built here: exporting one takes seconds."""
 
+import sys
 from pathlib import Path
 
 import pytest
+
+_HERE = Path(__file__).parent
+sys.path += [str(_HERE.parent), str(_HERE)]  # model_servers, and asking
 
 WORDS = (
     *("the", "queue", "is", "drained", "by", "one", "worker", "because", "two", "wrote"),
