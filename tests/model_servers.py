@@ -9,6 +9,8 @@ the `server.trouble` that is queued was had: one entry a request, the oldest fir
     server.asked        every question, `Asked(system, user, schema, body, in_batch)`
     server.requests     every request, `Request(method, path, headers, body)`
     server.seen(b"…")   whether these bytes came in any request
+    server.drops_what_it_takes   so many requests are carried out and their answers lost
+    server.now          the day on which batches are made
     server.finish()     end the batches that are under way (`server.batch_answers` says how)
 
 `openai_server()` is the same for chat completions, files and batches. The servers count, hold what
@@ -21,6 +23,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from email import message_from_bytes
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -120,6 +123,8 @@ class ModelServer:
     batches: dict[str, dict[str, Any]] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
     url: str = ""
+    now: datetime = datetime(2026, 3, 4, 12, tzinfo=UTC)
+    drops_what_it_takes: int = 0
     closed: threading.Event = field(default_factory=threading.Event)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -191,6 +196,12 @@ class _Handler(BaseHTTPRequestHandler):
         content_type: str = "application/json",
         headers: dict[str, str] | None = None,
     ) -> None:
+        with self.model_server.lock:
+            is_lost = self.model_server.drops_what_it_takes > 0 and self.command == "POST"
+            self.model_server.drops_what_it_takes -= is_lost
+        if is_lost:
+            self.close_connection = True
+            return
         self.send_response(status)
         self.send_header("content-type", content_type)
         self.send_header("content-length", str(len(body)))
@@ -260,6 +271,8 @@ class AnthropicServer(ModelServer):
                     "results": [],
                 }
             handler.give_json(200, self._batch(batch_id))
+        elif path.startswith("/v1/messages/batches?"):
+            handler.give_json(200, {"data": [self._batch(each) for each in reversed(self.batches)]})
         elif path.startswith("/v1/messages/batches/"):
             batch_id, _, rest = path.removeprefix("/v1/messages/batches/").partition("/")
             if batch_id not in self.batches:
@@ -336,7 +349,7 @@ class AnthropicServer(ModelServer):
             "type": "message_batch",
             "processing_status": batch["status"],
             "request_counts": counts,
-            "created_at": "2026-01-01T00:00:00Z",
+            "created_at": self.now.isoformat(),
             "results_url": f"{self.url}/v1/messages/batches/{batch_id}/results" if ended else None,
         }
 
@@ -359,11 +372,14 @@ class OpenAIServer(ModelServer):
                 handler.give(200, self.files[file_id], "application/octet-stream")
             else:
                 handler.fail(Busy(404, code="not_found"))
+        elif path.startswith("/batches?"):
+            handler.give_json(200, {"data": [self._batch(each) for each in reversed(self.batches)]})
         elif path == "/batches":
             with self.lock:
                 batch_id = f"batch_{len(self.batches) + 1}"
                 self.batches[batch_id] = {
                     "input": request.json()["input_file_id"],
+                    "metadata": request.json().get("metadata"),
                     "status": "in_progress",
                     "counts": {"total": 0, "completed": 0, "failed": 0},
                 }
@@ -461,6 +477,8 @@ class OpenAIServer(ModelServer):
             "output_file_id": batch.get("output_file_id"),
             "error_file_id": batch.get("error_file_id"),
             "request_counts": batch["counts"],
+            "metadata": batch["metadata"],
+            "created_at": int(self.now.timestamp()),
         }
 
 

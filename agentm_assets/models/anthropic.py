@@ -5,6 +5,7 @@ by `output_config.format`; a forced tool, the older way, is an error with the cu
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from agentm_assets.models.answers import (
@@ -45,6 +46,9 @@ from agentm_assets.models.schema_modes import for_decoding
 
 BASE_URL = "https://api.anthropic.com"
 API_VERSION = "2023-06-01"
+
+CLOCKS_APART = timedelta(minutes=10)
+"""As far may a server's clock be from ours."""
 
 MOST_BATCH_BYTES = 512 * 1024 * 1024
 
@@ -166,6 +170,31 @@ class _Batches:
             raise ModelUnavailable("the server took a batch and named no id for it.")
         return batch_id
 
+    def find(self, keys: Sequence[str], *, since: datetime, timeout: float) -> str | None:
+        answer = self._of.http.get("/v1/messages/batches?limit=100", timeout=timeout)
+        if not answer.ok:
+            raise self._of.refusal(answer)
+        listed = table(answer.json()).get("data")
+        may_be = False
+        for batch in map(table, listed if isinstance(listed, list) else ()):
+            batch_id = batch.get("id")
+            counts = table(batch.get("request_counts"))
+            is_recent = _moment(batch.get("created_at"), since) >= since - CLOCKS_APART
+            if (
+                not is_recent
+                or count(counts, *counts) != len(keys)
+                or not isinstance(batch_id, str)
+            ):
+                continue
+            # A batch names its requests in its results, which it has once it has ended.
+            if batch.get("processing_status") != "ended":
+                may_be = True
+            elif {each.key for each in self.results(batch_id, timeout=timeout)} == set(keys):
+                return batch_id
+        if may_be:
+            raise ModelUnavailable("a batch is under way that may be the one. Ask when it ended.")
+        return None
+
     def state(self, batch_id: str, *, timeout: float) -> BatchState:
         batch = self._batch(batch_id, timeout)
         counts = table(batch.get("request_counts"))
@@ -224,6 +253,14 @@ class _Batches:
         if not isinstance(batch, dict) or "processing_status" not in batch:
             raise ModelUnavailable("what came is no state of a batch.")
         return batch
+
+
+def _moment(written: Any, otherwise: datetime) -> datetime:
+    try:
+        moment = datetime.fromisoformat(str(written))
+    except ValueError:
+        return otherwise
+    return otherwise if moment.tzinfo is None else moment
 
 
 def _error(said: Any, *, too_large: bool) -> ModelError:

@@ -8,6 +8,7 @@ Neither an error nor a log line holds what was sent or what came back: of a serv
 status and a code made of small letters are ever told.
 """
 
+import logging
 import re
 import socket
 import ssl
@@ -23,7 +24,11 @@ import httpx2
 from agentm_assets.models.answers import parsed_json
 from agentm_assets.models.base_url import host_of, is_loopback
 from agentm_assets.models.pace import MOST_TRIES, Pace
-from agentm_assets.models.protocol import ModelMisconfigured, ModelUnavailable
+from agentm_assets.models.protocol import (
+    ModelMisconfigured,
+    ModelUnavailable,
+    PerhapsTaken,
+)
 
 MOST_BODY_BYTES = 4 * 1024 * 1024
 """Of one answer as it comes over the wire: an answer of a megabyte, escaped, and its frame."""
@@ -33,16 +38,16 @@ _BUSY: Final = frozenset({408, 409, 425, 429})
 _UNPAID: Final = frozenset({"insufficient_quota", "billing_error", "billing_hard_limit_reached"})
 
 
+for _name in ("connection", "http11", "http2", "proxy", "socks"):
+    # At DEBUG these write down a server's headers, in which it may say anything, also what we sent.
+    logging.getLogger(f"httpcore2.{_name}").addFilter(lambda _record: False)
+
+
 class BodyTooLong(ModelUnavailable):
     """More came than is ever read."""
 
     def __init__(self) -> None:
         super().__init__("the server sent more than is ever read of one answer.")
-
-
-class PerhapsTaken(ModelUnavailable):
-    """The connection broke after something was sent that may be sent once only: whether the server
-    took it is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,9 @@ class _MeteredBatches:
         self._meter.require_below_line()
         return self._batches.submit(requests, timeout=timeout)
 
+    def find(self, keys: Sequence[str], *, since: datetime, timeout: float) -> str | None:
+        return self._batches.find(keys, since=since, timeout=timeout)
+
     def state(self, batch_id: str, *, timeout: float) -> BatchState:
         return self._batches.state(batch_id, timeout=timeout)
 

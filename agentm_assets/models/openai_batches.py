@@ -3,6 +3,8 @@
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
 from typing import Any, Literal, Protocol
 
 from agentm_assets.models.answers import parsed_json, table
@@ -18,6 +20,10 @@ from agentm_assets.models.protocol import (
     ModelUnavailable,
 )
 
+CLOCKS_APART_SECONDS = 600
+"""As far may a server's clock be from ours."""
+
+_MARK = "agentm"
 MOST_BATCH_BYTES = 512 * 1024 * 1024
 
 _ENDED: Mapping[str, Literal["ended", "expired", "cancelled", "failed"]] = {
@@ -64,11 +70,26 @@ class OpenAIBatches:
             "input_file_id": file_id,
             "endpoint": "/v1/chat/completions",
             "completion_window": "24h",
+            "metadata": {_MARK: _digest([each.key for each in requests])},
         }
         # Sent twice, a batch is paid twice: so only what was surely not taken is sent again.
         return self._id_of(
             self._http.post("/batches", wanted, timeout=timeout, is_repeatable=False)
         )
+
+    def find(self, keys: Sequence[str], *, since: datetime, timeout: float) -> str | None:
+        answer = self._http.get("/batches?limit=100", timeout=timeout)
+        if not answer.ok:
+            raise self._refusal(answer)
+        listed = table(answer.json()).get("data")
+        first = since.timestamp() - CLOCKS_APART_SECONDS
+        for batch in map(table, listed if isinstance(listed, list) else ()):
+            batch_id, made = batch.get("id"), batch.get("created_at")
+            is_recent = not isinstance(made, int | float) or made >= first
+            is_marked = table(batch.get("metadata")).get(_MARK) == _digest(keys)
+            if is_recent and is_marked and isinstance(batch_id, str):
+                return batch_id
+        return None
 
     def state(self, batch_id: str, *, timeout: float) -> BatchState:
         batch = self._batch(batch_id, timeout)
@@ -138,3 +159,8 @@ class OpenAIBatches:
         if not isinstance(named, str) or not named:
             raise ModelUnavailable("the server took a batch and named no id for it.")
         return named
+
+
+def _digest(keys: Sequence[str]) -> str:
+    """What marks a batch as the one of these requests."""
+    return sha256("\n".join(sorted(keys)).encode()).hexdigest()[:32]

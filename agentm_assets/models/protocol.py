@@ -6,6 +6,7 @@ is any good is not its business: that is what the gates are for (agentm_assets/e
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal, Protocol
 
 Tier = Literal["cheap", "strong"]
@@ -59,6 +60,11 @@ class ModelUnavailable(ModelError):
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class PerhapsTaken(ModelUnavailable):
+    """The connection broke after a batch was sent: whether the server took it is not known, and
+    `BatchProvider.find` tells later. Sent again at once it might be paid twice."""
 
 
 class ModelMisconfigured(ModelError):
@@ -120,7 +126,13 @@ class BatchProvider(Protocol):
     """Many requests at once, answered within a day at a lower price."""
 
     def submit(self, requests: Sequence[ModelRequest], *, timeout: float) -> str:
-        """Hand them over; returns the batch's id. Raises ModelError: nothing was handed over."""
+        """Hand them over; returns the batch's id. Raises ModelError: nothing was handed over;
+        but for PerhapsTaken, which leaves that open."""
+
+    def find(self, keys: Sequence[str], *, since: datetime, timeout: float) -> str | None:
+        """The id of the batch of exactly these requests that was handed over at `since` or later,
+        None when there is none: for a caller that was killed, or cut off, before it knew the id.
+        Raises ModelError, ModelUnavailable also while the server can't tell yet."""
 
     def state(self, batch_id: str, *, timeout: float) -> BatchState:
         """Raises ModelError."""
