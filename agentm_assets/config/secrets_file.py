@@ -28,9 +28,11 @@ def read_secrets(config_file: Path) -> dict[str, str]:
         raise ConfigError(
             f"{path} cannot be read: {error.strerror}. Mend its permissions."
         ) from None
-    with os.fdopen(handle, "rb") as file:
+    try:
         _require_private(path, os.fstat(handle))
-        data = file.read(_MOST_BYTES + 1)
+        data = os.read(handle, _MOST_BYTES + 1)
+    finally:
+        os.close(handle)
     line = ""
     table: dict[str, object] | None = None
     try:

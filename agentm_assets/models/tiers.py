@@ -64,11 +64,14 @@ def open_tiers(settings: Settings, env: Mapping[str, str], pace: Pace | None = N
         return Tiers(None, None, (NOT_CONFIGURED,), {}, {})
     opened: dict[Tier, Provider] = {}
     why: list[str] = []
-    for tier, table in tables.items():
+    is_one = tables.get("cheap") == tables.get("strong")
+    for tier, table in list(tables.items())[: 1 if is_one else 2]:
         try:
             opened[tier] = open_provider(table, settings, env, pace)
         except ModelMisconfigured as error:
-            why.append(f"{tier}: {error}")
+            why.append(f"{'cheap and strong' if is_one else tier}: {error}")
+    if is_one and "strong" in opened:
+        opened["cheap"] = opened["strong"]
     if "strong" not in tables:
         why.append(
             "strong: it is not configured, and what the cheap tier has not proved itself at waits "
