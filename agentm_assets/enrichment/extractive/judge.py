@@ -1,0 +1,113 @@
+"""The judge that needs nothing but the note and the rules."""
+
+from typing import Final
+
+from agentm_assets.capture.slug import slugify
+from agentm_assets.contract.rules import LoadedRules
+from agentm_assets.enrichment.extractive.altitude import altitude_of
+from agentm_assets.enrichment.extractive.confidence import confidence_of
+from agentm_assets.enrichment.extractive.cues import prose_of, read_cues
+from agentm_assets.enrichment.extractive.definition_words import words_of_new_types
+from agentm_assets.enrichment.extractive.likeness import Likeness, TextEmbedder
+from agentm_assets.enrichment.extractive.summary import summarise
+from agentm_assets.enrichment.extractive.tags import find_tags, index_tags
+from agentm_assets.enrichment.extractive.titles import is_meaningless, title_from
+from agentm_assets.enrichment.extractive.type_scores import type_probabilities
+from agentm_assets.enrichment.extractive.vocabulary import Vocabulary
+from agentm_assets.enrichment.judgment import MOST_ALIASES, MOST_TAGS, Judgment
+from agentm_assets.enrichment.subject import Subject
+from agentm_assets.extract.aliases import code_spans_of, derive_aliases, fold
+from agentm_assets.extract.mask import ALL, Region, RegionKind, blank, find_regions
+
+STAMP: Final = "extractive-1"
+"""What `enriched_by` holds. It goes up when a note would be judged otherwise than before."""
+
+_NO_SENTENCES: Final[frozenset[RegionKind]] = ALL - {"code", "math"}
+
+
+class ExtractiveJudge:
+    """Judges notes by cue words and by likeness to the definitions in the rules. Writes no word of
+    its own: the body stays, a summary is sentences of the note, aliases and tags are words that the
+    note and the vault have.
+
+    Without an embedder it goes by words alone. The definitions are embedded once, at the first
+    note. What a note is judged as depends on the note, the rules and the vocabulary alone.
+    """
+
+    stamp: Final = STAMP
+    is_generative: Final = False
+
+    def __init__(self, rules: LoadedRules, embedder: TextEmbedder | None = None) -> None:
+        self._rules = rules.rules
+        self._definitions = {
+            name: rules.definitions[name]
+            for name in rules.rules.memory_types
+            if name in rules.definitions
+        }
+        self._new_types = words_of_new_types(self._definitions, rules.rules.memory_types)
+        self._embedder = embedder
+        self._likeness: Likeness | None = None
+        self._vocabulary = Vocabulary()
+        self._tags = index_tags(self._vocabulary)
+
+    def judge(self, subject: Subject, vocabulary: Vocabulary | None = None) -> Judgment:
+        """Only the first `enrichment_input_chars` of the text are read.
+
+        Raises EmbeddingFailed when the embedder gives no vector.
+        """
+        text = subject.source[: self._rules.thresholds.enrichment_input_chars]
+        regions = find_regions(text)
+        prose = prose_of(text, regions)
+        title = subject.title
+        if is_meaningless(title):
+            title = title_from(text, prose) or title
+        cues = read_cues(title, text, regions, prose, self._new_types)
+        chances = type_probabilities(
+            self._rules.memory_types, cues, self._likeness_of(title, prose)
+        )
+        # The name decides between equals, so that the order in the rules says nothing.
+        type_ = min(chances, key=lambda name: (-chances[name], name))
+        return Judgment(
+            type=type_,
+            altitude=altitude_of(type_, cues),
+            memory_class=self._rules.routing[type_],
+            title=title,
+            slug=(slugify(title) or None) if title != subject.title else None,
+            tags=self._tags_of(subject, title, text, vocabulary or Vocabulary()),
+            aliases=_aliases_of(subject, title, text, regions),
+            summary=summarise(title, blank(text, regions, _NO_SENTENCES)),
+            body=None,
+            confidence=confidence_of(chances[type_], cues.english),
+        )
+
+    def _likeness_of(self, title: str, prose: str) -> dict[str, float]:
+        if self._embedder is None or not self._definitions:
+            return {}
+        if self._likeness is None:
+            self._likeness = Likeness(self._definitions, self._embedder)
+        return self._likeness.of(title, prose)
+
+    def _tags_of(
+        self, subject: Subject, title: str, text: str, vocabulary: Vocabulary
+    ) -> tuple[str, ...]:
+        if vocabulary is not self._vocabulary:
+            self._vocabulary, self._tags = vocabulary, index_tags(vocabulary)
+        room = max(0, MOST_TAGS - len(subject.tags))
+        return tuple(find_tags(self._tags, title, text, subject.tags, room))
+
+
+def _aliases_of(
+    subject: Subject, title: str, text: str, regions: tuple[Region, ...]
+) -> tuple[str, ...]:
+    """New ones by the rules of capture and index, those of the title first."""
+    own = subject.aliases
+    in_title = derive_aliases(title, "", "", (), own)
+    in_all = derive_aliases(
+        title, text, blank(text, regions, ALL), code_spans_of(text, regions), own
+    )
+    held = {fold(name) for name in own}
+    found: dict[str, str] = {}
+    for each in (*in_title, *in_all):
+        if each.origin == "derived" and fold(each.alias) not in held:
+            found.setdefault(fold(each.alias), each.alias)
+    return tuple(found.values())[:MOST_ALIASES]
