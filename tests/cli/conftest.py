@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests"))  # model_servers, beside the rooms' folders
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 

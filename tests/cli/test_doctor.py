@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from model_servers import KEY, anthropic_server
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 NAMES = [
@@ -166,3 +167,35 @@ def test_each_trouble_is_one_check(
     checks = examine(agentm, 3, **more)
     assert checks[name]["outcome"] == outcome
     assert said in checks[name]["message"]
+
+
+def test_which_tier_can_be_reached_is_said_and_no_token_is_spent(agentm: Run) -> None:
+    with anthropic_server() as server:
+        model = {"AGENTM_MODEL": f"anthropic/test-model@{server.url}"}
+        said = examine(agentm, 3, **model)["tiers"]
+        assert (said["outcome"], server.requests) == ("warn", [])
+        assert (
+            "cheap and strong: there is no key for the model. Set AGENTM_MODEL_KEY"
+            in (said["message"])
+        )
+        model["AGENTM_MODEL_KEY"] = KEY
+        said = examine(agentm, 3, **model)["tiers"]
+        assert (said["outcome"], said["message"]) == (
+            "ok",
+            "reachable: cheap anthropic/test-model; strong anthropic/test-model, the same",
+        )
+        model["AGENTM_CHEAP_MODEL"] = "openai-compatible/small@http://127.0.0.1:1/v1"
+        said = examine(agentm, 3, **model)["tiers"]
+        assert said["outcome"] == "warn"
+        assert (
+            "reachable: strong anthropic/test-model | cheap openai-compatible/small: "
+            in (said["message"])
+        )
+        assert server.count("POST", "/") == 0
+        assert KEY not in agentm("doctor", **model).stdout
+
+
+def test_without_a_model_doctor_says_that_nothing_is_sent(agentm: Run) -> None:
+    said = examine(agentm, 3, ANTHROPIC_API_KEY=KEY, OPENAI_API_KEY=KEY)["tiers"]
+    assert said["outcome"] == "ok"
+    assert said["message"].startswith("no model is configured, so nothing is sent anywhere")

@@ -238,3 +238,12 @@ def test_a_prompt_imports_nothing_heavy() -> None:
     )
     loaded = {name.split(".")[0] for name in done.stdout.split()}
     assert not loaded & {"pydantic", "typer", "numpy", "rich", "mcp", "duckdb", "polars", "dagster"}
+
+
+def test_hooks_that_are_switched_off_read_nothing_and_say_nothing(
+    hook: Hook, tmp_path: Path
+) -> None:
+    for event in ("prompt", "session-start", "session-end"):
+        done = hook(event, stdin={"prompt": "kettle"}, AGENTM_HOOKS="off")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not (tmp_path / "state").exists()
