@@ -25,9 +25,11 @@ LIKING: Final = _phrases("""
     i find it relaxing, helps me relax, makes me feel, make me feel, makes me happy, gives me,
     is a must for me, a must for me, keeps me, helps me, help me, motivates me, inspires me,
     inspires, i value, matters to me, important to me, means a lot to me, i'm passionate,
-    passionate about, would like, doesn't like, does not like, rather than, likes to, like to,
+    passionate about, doesn't like, does not like, likes to, like to,
     i like that, i like how, what i like, which i like, which i really like, i'm fond of,
-    personal taste, to my taste, don't want, do not want, doesn't want, no fan of, never wants
+    personal taste, to my taste, don't want, do not want, doesn't want, no fan of, never wants,
+    my passion, is my passion, been getting into, motivates me, keeps me motivated, keep me,
+    makes me, make me, give me, comforting, i like being able to, i usually use, i really want
 """)
 
 RULE: Final = _phrases("""
@@ -42,7 +44,8 @@ RULE: Final = _phrases("""
     guidelines, agreement, decision, by convention, as a rule, every time, each time, any time,
     anytime, whenever, instead of, turned down, ruled out, rejected, in favour of, in favor of,
     over the alternative, because, so that, no exceptions, without exception, without approval,
-    needs approval, everyone, everybody, nobody, no one, the team, all new, every new, every
+    needs approval, everyone, everybody, nobody, no one, the team, all new, every new, every change,
+    i opted, opted for, opted to, we opted, rather than, instead
 """)
 
 LOOKUP: Final = _phrases("""
@@ -53,12 +56,13 @@ LOOKUP: Final = _phrases("""
     the default, default, maximum, minimum, limit, limits, up to, at most, at least, per second,
     per minute, per hour, per day, per month, per year, costs, price, version, versions, released,
     since version, option, options, flag, flags, parameter, parameters, argument, arguments,
-    attribute, attributes, property, properties, field, fields, value, values, syntax, command,
+    attribute, attributes, property, properties, field, fields, value, values, syntax, command, query,
     function, method, methods, class, module, library, endpoint, api, documentation, documented,
     docs, reference, specification, spec, format, see also, more information, for example,
     e.g., such as, there are, there is, allows, lets you, can be used, is used to, used to,
     used for, works by, takes a, takes an, gives you, display, displays, print, prints, list,
-    lists, show, shows, specify, specified, given, pattern, trick, exactly that
+    lists, show, shows, specify, specified, given, pattern, the pattern, this pattern, trick, the trick is, this trick, exactly that, helper,
+    snippet, one-liner
 """)
 
 STEPS: Final = _phrases("""
@@ -73,7 +77,7 @@ STEPS: Final = _phrases("""
     deploying, deployed, build, building, configure, configuring, configuration, download,
     downloading, downloaded, open, click, select, enter, paste, copy, add, adding, i added, save,
     start, starting, restart, export, import, clone, upload, uploading, sign in, log in, navigate,
-    go to, wait for, repeat, getting started, prerequisites, requirements, to do this, to do that,
+    go to, wait for, repeat, button, the button, menu, settings, account, sign up, terminal, getting started, prerequisites, requirements, to do this, to do that,
     in order to, this worked, it worked, and it worked, worked for me, that worked
 """)
 
@@ -91,14 +95,14 @@ CURE: Final = _phrases("""
     symptoms, didn't work, doesn't work, did not work, does not work, don't work, wouldn't work,
     not working, stopped working, no longer works, no longer, wrong, incorrect, incorrectly,
     unexpected, unexpectedly, unexpected result, corrupt, corrupted, lost all, not found,
-    permission denied, refused, unable to, couldn't, could not, can't, cannot, would not,
-    wouldn't, missing, regression, reverted, rolled back, went away, gone after, avoid this,
+    permission denied, refused, unable to, couldn't, could not,
+    missing, regression, reverted, rolled back, went away, gone after, avoid this,
     i tried, tried this, no matter what, mysterious, mysteriously, strange, weird, for some reason,
     slow, slowly, poor performance, leak, leaked, leaking, denied, disk full, is full, out of memory
 """)
 
 MAYBE: Final = _phrases("""
-    idea, ideas, an idea, i have an idea, what if, maybe, perhaps, might, might be, could, could be,
+    idea, an idea, i have an idea, what if, maybe, perhaps, might, might be, could, could be,
     would be, it would be, it'd be, would be nice, would be cool, would be great, would be fun,
     would be interesting, would love to, i'd love to, we'd love to, i'd like to, i would like to,
     we'd like to, want to try, wants to try, i want to, we want to, i'd want, worth trying,
@@ -109,10 +113,12 @@ MAYBE: Final = _phrases("""
     wonder, wonders, wondering, i wonder, could we, should we, can we, why not, how about,
     what about, let's try, let's, looking into, look into, i'll look, i'll start, i'll try,
     we'll try, we could, i could, you could, one could, we might, i might, experiment with,
-    experiment, explore, exploring, proposal, propose, proposed, suggest, suggestion, suggested,
+    experiment, exploring, proposal, propose, proposed, suggest, suggestion, suggested,
     brainstorm, brainstorming, potential, potentially, possible, possibly, possibility, gap,
     not decided, undecided, not sure yet, open question, nice to have, wish, wishlist, dream of,
-    can't wait, looking forward, my goal is, goal is to, next year, next month, next week, if we
+    can't wait, looking forward, my goal is, goal is to, next year, next month, next week,
+    if we, going to try, gonna, gonna try, bucket list, next time, i plan to, i'm thinking,
+    i am thinking, i'm considering, we're considering, we're planning, ideally
 """)
 
 IMPERATIVES: Final = _phrases("""
@@ -128,12 +134,11 @@ IMPERATIVES: Final = _phrases("""
 """)
 
 DOINGS: Final = _phrases("""
-    adding, attaching, baking, building, calling, changing, compiling, configuring, connecting,
-    converting, cooking, copying, creating, deploying, downloading, exporting, generating, getting,
-    hosting, importing, installing, joining, launching, linking, making, migrating, moving,
-    packaging, publishing, recording, releasing, rotating, running, scraping, sending, serving,
-    setting, signing, starting, storing, summarizing, switching, testing, transcribing, updating,
-    upgrading, uploading, using, writing
+    adding, baking, building, compiling, configuring, connecting, cooking, creating, deploying,
+    downloading, exporting, generating, hosting, importing, installing, joining, launching, making,
+    migrating, moving, packaging, publishing, recording, releasing, renewing, restoring, rotating,
+    running, serving, setting, signing, starting, storing, switching, transcribing, trying,
+    updating, upgrading, uploading
 """)
 """First words of a title that tells what is done: "Setting up a mirror"."""
 

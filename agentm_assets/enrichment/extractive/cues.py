@@ -23,6 +23,14 @@ _SHELL = re.compile(
     r"[ \t]*(?:`{3,}|~{3,})[ \t]*(?:bash|sh|shell|zsh|console|shell-session|powershell)\b"
     r"|[ \t]*(?:[\w@~./ \-]{0,60})?[$%>#][ \t]+[a-z./]"
 )
+_PREPARING = re.compile(
+    r"\b(?:brew|apt|apt-get|dnf|yum|pip3?|pipx|npm|yarn|pnpm|cargo|gem|go|conda)[ ](?:install|add)\b"
+    r"|\bgit clone\b|\bmkdir\b|(?<![^\s`])cd [\w./~$-]|\bwget\b|\bdocker (?:build|run|pull|push)\b"
+    r"|\bdeploy\b|\bsystemctl\b|\bmake \w|bin/activate\b|\s-m venv\b|\bchmod\b|\bgit (?:push|tag)\b"
+)
+_SHELL_FENCE = re.compile(
+    r"[ \t]*(?:`{3,}|~{3,})[ \t]*(?:(?:bash|sh|shell|zsh|console|shell-session|powershell)\b.*)?\Z"
+)
 _FAILURE = re.compile(
     r"Traceback|\b[A-Z]\w{0,60}(?:Error|Exception|Warning)\b|\b(?:ERROR|FATAL|error|fatal|panic):"
     r"|\b[Ee]rror:|exit (?:code|status) [1-9]|\bnot found\b|[Pp]ermission denied"
@@ -40,7 +48,8 @@ _NUMBER = re.compile(r"\b\d[\d,.]*+")
 class Cues:
     """Counts over a note and its title. `words`: of prose. `hits` and `opening`: how often each
     list of `cue_words` was met, in all and in the first OPENING_WORDS words. `steps`: numbered
-    lines. `imperatives`: sentences and lines that begin with one. `english`: share of the words
+    lines. `programs`: fenced code in a named language other than a shell's. `preparing`: commands that
+    install, fetch, build or put something in place. `imperatives`: sentences and lines that begin with one. `english`: share of the words
     that any English text is full of, 0 to 1.
     """
 
@@ -54,7 +63,9 @@ class Cues:
     headings: int
     fences: int
     code_spans: int
+    programs: int
     shell_lines: int
+    preparing: int
     failures: int
     dates: int
     numbers: int
@@ -89,6 +100,8 @@ def read_cues(
     words = [token for token in tokens if token]
     code = _code_of(text, regions)
     lines = split_lines(prose)
+    fences = [_first_line(text, region) for region in regions if region.kind == "fence"]
+    spans = " ".join(text[region.start : region.end] for region in regions if region.kind == "code")
     whole = [*named, "", *tokens]
     return Cues(
         words=len(words),
@@ -101,6 +114,8 @@ def read_cues(
         headings=sum(1 for line in lines if _HEADING.match(line)),
         fences=sum(1 for region in regions if region.kind in ("fence", "indented")),
         code_spans=sum(1 for region in regions if region.kind == "code"),
+        programs=sum(1 for each in fences if not _SHELL_FENCE.match(each)),
+        preparing=len(_PREPARING.findall(code)) + len(_PREPARING.findall(spans)),
         shell_lines=sum(1 for line in split_lines(code) if _SHELL.match(line)),
         failures=len(_FAILURE.findall(code)) + len(_FAILURE.findall(prose)),
         dates=len(_DATE.findall(prose)),
@@ -203,3 +218,7 @@ def _code_of(text: str, regions: Sequence[Region]) -> str:
         for region in regions
         if region.kind in ("fence", "indented")
     )
+
+
+def _first_line(text: str, region: Region) -> str:
+    return text[region.start : min(region.end, region.start + 80)].partition("\n")[0].rstrip()
