@@ -1,8 +1,8 @@
-"""Words that speak for a type, in English: general ones, taken from no vault.
+"""Words that speak for a type, in English: general ones, no names of things.
 
 Phrases are lower-case words joined by one blank, an apostrophe is `'`. They are looked for in prose
-alone, whole words each, the longest at a place. A word that speaks for two types stands in neither,
-or in a longer phrase that speaks for one.
+alone, whole words each, the longest at a place. What speaks for two types stands in both lists: the
+coefficients weigh one list against the other.
 """
 
 from typing import Final
@@ -18,34 +18,34 @@ def _words(text: str) -> frozenset[str]:
 
 LIKING: Final = _phrases("""
     i like, i love, i really like, i really love, i prefer, i'd rather, i would rather, i enjoy,
-    i really enjoy, i hate, i dislike, i don't like, i can't stand, i'm a fan, i am a fan, big fan,
-    i'm into, i'm not into, i adore, i always, i never, i usually, i tend to, i habitually,
-    prefer, prefers, preferred, preference, likes, loves, enjoys, hates, dislikes, wants,
-    favorite, favourite, favorites, favourites, is my go-to, my go to, my jam, my thing,
+    i really enjoy, i hate, i dislike, i don't like, i can't stand, i'm a fan, i am a fan,
+    big fan, i'm into, i'm not into, i adore, i always, i never, i usually, i tend to,
+    i habitually, prefer, prefers, preferred, preference, likes, loves, enjoys, hates, dislikes,
+    wants, favorite, favourite, favorites, favourites, is my go-to, my go to, my jam, my thing,
     i find it relaxing, helps me relax, makes me feel, make me feel, makes me happy, gives me,
     is a must for me, a must for me, keeps me, helps me, help me, motivates me, inspires me,
     inspires, i value, matters to me, important to me, means a lot to me, i'm passionate,
-    passionate about, doesn't like, does not like, likes to, like to,
-    i like that, i like how, what i like, which i like, which i really like, i'm fond of,
-    personal taste, to my taste, don't want, do not want, doesn't want, no fan of, never wants,
-    my passion, is my passion, been getting into, motivates me, keeps me motivated, keep me,
-    makes me, make me, give me, comforting, i like being able to, i usually use, i really want
+    passionate about, doesn't like, does not like, likes to, like to, i like that, i like how,
+    what i like, which i like, which i really like, i'm fond of, personal taste, to my taste,
+    don't want, do not want, doesn't want, no fan of, never wants, my passion, is my passion,
+    been getting into, keeps me motivated, keep me, makes me, make me, give me, comforting,
+    i like being able to, i usually use, i really want
 """)
 
 RULE: Final = _phrases("""
     we use, we always, we never, we decided, i decided, decided to, decided on, decided against,
     we agreed, agreed to, agreed on, agreed that, we chose, i chose, chose, we settled on,
     settled on, i've settled on, we've settled on, stick with, sticking with, stick to,
-    going to stick with, from now on, going forward, in future, in the future, henceforth,
-    always, never, must, must not, mustn't, may not, shall, should, should not, shouldn't,
-    required, is required, are required, mandatory, forbidden, prohibited, allowed only,
-    only allowed, not allowed, is not permitted, policy, policies, convention, conventions, rule,
-    the rule is, rules, standard, standardise on, standardize on, our standard, guideline,
-    guidelines, agreement, decision, by convention, as a rule, every time, each time, any time,
-    anytime, whenever, instead of, turned down, ruled out, rejected, in favour of, in favor of,
+    going to stick with, from now on, going forward, in future, in the future, henceforth, always,
+    never, must, must not, mustn't, may not, shall, should, should not, shouldn't, required,
+    is required, are required, mandatory, forbidden, prohibited, allowed only, only allowed,
+    not allowed, is not permitted, policy, policies, convention, conventions, rule, the rule is,
+    rules, standard, standardise on, standardize on, our standard, guideline, guidelines,
+    agreement, decision, by convention, as a rule, every time, each time, any time, anytime,
+    whenever, instead of, turned down, ruled out, rejected, in favour of, in favor of,
     over the alternative, because, so that, no exceptions, without exception, without approval,
-    needs approval, everyone, everybody, nobody, no one, the team, all new, every new, every change,
-    i opted, opted for, opted to, we opted, rather than, instead
+    needs approval, everyone, everybody, nobody, no one, the team, all new, every new,
+    every change, i opted, opted for, opted to, we opted, rather than, instead
 """)
 
 LOOKUP: Final = _phrases("""
@@ -56,13 +56,13 @@ LOOKUP: Final = _phrases("""
     the default, default, maximum, minimum, limit, limits, up to, at most, at least, per second,
     per minute, per hour, per day, per month, per year, costs, price, version, versions, released,
     since version, option, options, flag, flags, parameter, parameters, argument, arguments,
-    attribute, attributes, property, properties, field, fields, value, values, syntax, command, query,
-    function, method, methods, class, module, library, endpoint, api, documentation, documented,
-    docs, reference, specification, spec, format, see also, more information, for example,
-    e.g., such as, there are, there is, allows, lets you, can be used, is used to, used to,
-    used for, works by, takes a, takes an, gives you, display, displays, print, prints, list,
-    lists, show, shows, specify, specified, given, pattern, the pattern, this pattern, trick, the trick is, this trick, exactly that, helper,
-    snippet, one-liner
+    attribute, attributes, property, properties, field, fields, value, values, syntax, command,
+    query, function, method, methods, class, module, library, endpoint, api, documentation,
+    documented, docs, reference, specification, spec, format, see also, more information,
+    for example, e.g., such as, there are, there is, allows, lets you, can be used, is used to,
+    used to, used for, works by, takes a, takes an, gives you, display, displays, print, prints,
+    list, lists, show, shows, specify, specified, given, pattern, the pattern, this pattern,
+    trick, the trick is, this trick, exactly that, helper, snippet, one-liner
 """)
 
 STEPS: Final = _phrases("""
@@ -77,28 +77,29 @@ STEPS: Final = _phrases("""
     deploying, deployed, build, building, configure, configuring, configuration, download,
     downloading, downloaded, open, click, select, enter, paste, copy, add, adding, i added, save,
     start, starting, restart, export, import, clone, upload, uploading, sign in, log in, navigate,
-    go to, wait for, repeat, button, the button, menu, settings, account, sign up, terminal, getting started, prerequisites, requirements, to do this, to do that,
-    in order to, this worked, it worked, and it worked, worked for me, that worked
+    go to, wait for, repeat, button, the button, menu, settings, account, sign up, terminal,
+    getting started, prerequisites, requirements, to do this, to do that, in order to,
+    this worked, it worked, and it worked, worked for me, that worked
 """)
 
 CURE: Final = _phrases("""
     error, errors, error message, the following error, this error, got this error, exception,
     traceback, stack trace, stacktrace, warning, warnings, failed, fails, fail, failing, failure,
-    failures, broke, broken, breaks, breaking, crash, crashed, crashes, crashing, hang, hangs, hung,
-    hanging, freezes, froze, timeout, timed out, times out, bug, bugs, buggy, issue with,
+    failures, broke, broken, breaks, breaking, crash, crashed, crashes, crashing, hang, hangs,
+    hung, hanging, freezes, froze, timeout, timed out, times out, bug, bugs, buggy, issue with,
     problem, problems, the problem, the problem was, the cause, root cause, caused by,
     the cause was, the culprit, culprit, because of a, turned out, turns out, it turned out,
-    it turns out,
-    fix, fixed, fixes, fixing, the fix, the fix was, fixed by, fixed it, i fixed this, solved,
-    solution, the solution, resolve, resolved, resolves, workaround, work around, worked around,
-    cure, cured, mended, repaired, repair, debug, debugging, troubleshoot, troubleshooting, symptom,
-    symptoms, didn't work, doesn't work, did not work, does not work, don't work, wouldn't work,
-    not working, stopped working, no longer works, no longer, wrong, incorrect, incorrectly,
-    unexpected, unexpectedly, unexpected result, corrupt, corrupted, lost all, not found,
-    permission denied, refused, unable to, couldn't, could not,
-    missing, regression, reverted, rolled back, went away, gone after, avoid this,
-    i tried, tried this, no matter what, mysterious, mysteriously, strange, weird, for some reason,
-    slow, slowly, poor performance, leak, leaked, leaking, denied, disk full, is full, out of memory
+    it turns out, fix, fixed, fixes, fixing, the fix, the fix was, fixed by, fixed it,
+    i fixed this, solved, solution, the solution, resolve, resolved, resolves, workaround,
+    work around, worked around, cure, cured, mended, repaired, repair, debug, debugging,
+    troubleshoot, troubleshooting, symptom, symptoms, didn't work, doesn't work, did not work,
+    does not work, don't work, wouldn't work, not working, stopped working, no longer works,
+    no longer, wrong, incorrect, incorrectly, unexpected, unexpectedly, unexpected result,
+    corrupt, corrupted, lost all, not found, permission denied, refused, unable to, couldn't,
+    could not, missing, regression, reverted, rolled back, went away, gone after, avoid this,
+    i tried, tried this, no matter what, mysterious, mysteriously, strange, weird,
+    for some reason, slow, slowly, poor performance, leak, leaked, leaking, denied, disk full,
+    is full, out of memory
 """)
 
 MAYBE: Final = _phrases("""
@@ -116,8 +117,8 @@ MAYBE: Final = _phrases("""
     experiment, exploring, proposal, propose, proposed, suggest, suggestion, suggested,
     brainstorm, brainstorming, potential, potentially, possible, possibly, possibility, gap,
     not decided, undecided, not sure yet, open question, nice to have, wish, wishlist, dream of,
-    can't wait, looking forward, my goal is, goal is to, next year, next month, next week,
-    if we, going to try, gonna, gonna try, bucket list, next time, i plan to, i'm thinking,
+    can't wait, looking forward, my goal is, goal is to, next year, next month, next week, if we,
+    going to try, gonna, gonna try, bucket list, next time, i plan to, i'm thinking,
     i am thinking, i'm considering, we're considering, we're planning, ideally
 """)
 
@@ -128,17 +129,17 @@ IMPERATIVES: Final = _phrases("""
     drag, edit, enable, enter, export, fill, find, follow, generate, get, give, go, grab, heat,
     import, insert, install, keep, launch, leave, let, log, look, make, mix, move, name, navigate,
     notify, open, paste, pick, place, pour, press, publish, pull, push, put, rebuild, record,
-    remove, rename, repeat, replace, restart, review, rinse, rotate, run, save, scan, select, send,
-    serve, set, sign, start, stir, stop, switch, tag, take, tell, test, turn, type, update,
+    remove, rename, repeat, replace, restart, review, rinse, rotate, run, save, scan, select,
+    send, serve, set, sign, start, stir, stop, switch, tag, take, tell, test, turn, type, update,
     upgrade, upload, use, verify, visit, wait, wash, watch, write
 """)
 
 DOINGS: Final = _phrases("""
     adding, baking, building, compiling, configuring, connecting, cooking, creating, deploying,
-    downloading, exporting, generating, hosting, importing, installing, joining, launching, making,
-    migrating, moving, packaging, publishing, recording, releasing, renewing, restoring, rotating,
-    running, serving, setting, signing, starting, storing, switching, transcribing, trying,
-    updating, upgrading, uploading
+    downloading, exporting, generating, hosting, importing, installing, joining, launching,
+    making, migrating, moving, packaging, publishing, recording, releasing, renewing, restoring,
+    rotating, running, serving, setting, signing, starting, storing, switching, transcribing,
+    trying, updating, upgrading, uploading
 """)
 """First words of a title that tells what is done: "Setting up a mirror"."""
 
@@ -161,12 +162,12 @@ PAST: Final = _words("""
 """)
 
 MOMENT: Final = _phrases("""
-    today, yesterday, tonight, this morning, this afternoon, this evening, this week, this weekend,
-    this month, this year, last night, last week, last weekend, last month, last year, last fri,
-    last monday, last tuesday, last wednesday, last thursday, last friday, last saturday,
-    last sunday, next week, next month, next year, tomorrow, the day after tomorrow, recently,
-    just now, right now, currently, at the moment, the other day, a few days ago, a week ago,
-    days ago, weeks ago, months ago, so far
+    today, yesterday, tonight, this morning, this afternoon, this evening, this week,
+    this weekend, this month, this year, last night, last week, last weekend, last month,
+    last year, last fri, last monday, last tuesday, last wednesday, last thursday, last friday,
+    last saturday, last sunday, next week, next month, next year, tomorrow,
+    the day after tomorrow, recently, just now, right now, currently, at the moment,
+    the other day, a few days ago, a week ago, days ago, weeks ago, months ago, so far
 """)
 """Times that are so only from where the writer stands."""
 

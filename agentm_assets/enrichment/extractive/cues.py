@@ -24,7 +24,8 @@ _SHELL = re.compile(
     r"|[ \t]*(?:[\w@~./ \-]{0,60})?[$%>#][ \t]+[a-z./]"
 )
 _PREPARING = re.compile(
-    r"\b(?:brew|apt|apt-get|dnf|yum|pip3?|pipx|npm|yarn|pnpm|cargo|gem|go|conda)[ ](?:install|add)\b"
+    r"\b(?:brew|apt|apt-get|dnf|yum|pip3?|pipx|npm|yarn|pnpm|cargo|gem|go|conda)"
+    r"[ ](?:install|add)\b"
     r"|\bgit clone\b|\bmkdir\b|(?<![^\s`])cd [\w./~$-]|\bwget\b|\bdocker (?:build|run|pull|push)\b"
     r"|\bdeploy\b|\bsystemctl\b|\bmake \w|bin/activate\b|\s-m venv\b|\bchmod\b|\bgit (?:push|tag)\b"
 )
@@ -48,9 +49,9 @@ _NUMBER = re.compile(r"\b\d[\d,.]*+")
 class Cues:
     """Counts over a note and its title. `words`: of prose. `hits` and `opening`: how often each
     list of `cue_words` was met, in all and in the first OPENING_WORDS words. `steps`: numbered
-    lines. `programs`: fenced code in a named language other than a shell's. `preparing`: commands that
-    install, fetch, build or put something in place. `imperatives`: sentences and lines that begin with one. `english`: share of the words
-    that any English text is full of, 0 to 1.
+    lines. `programs`: fenced code in a named language other than a shell's. `preparing`: commands
+    that install, fetch, build or put something in place. `imperatives`: sentences and lines that
+    begin with one. `english`: share of the words that any English text is full of, 0 to 1.
     """
 
     words: int
