@@ -166,6 +166,7 @@ def test_a_batch_whose_id_got_lost_is_found_by_its_keys(both: Both) -> None:
 
             server.handle = handle  # type: ignore[method-assign]
             batches.submit(REQUESTS, timeout=10)
+    batches.submit([question(f"later-{n}") for n in range(4)], timeout=10)
     server.finish()
     found = batches.find(KEYS, since=NOW, timeout=10)
     assert found is not None

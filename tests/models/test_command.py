@@ -93,6 +93,11 @@ def test_an_agent_that_closes_its_output_and_goes_on_is_waited_for(agent: Agent)
     assert agent(program).ask(question(), timeout=60).text == "{}"
 
 
+def test_what_the_agent_says_beside_its_answer_is_no_part_of_it(agent: Agent) -> None:
+    program = "print('a warning', file=sys.stderr, flush=True); print('{}')"
+    assert agent(program).ask(question(), timeout=60).text == "{}"
+
+
 def test_an_endless_answer_is_cut_short(agent: Agent) -> None:
     with pytest.raises(AnswerUnusable, match="longer than"):
         agent("while True: sys.stdout.write('x' * 65536)").ask(question(), timeout=60)
