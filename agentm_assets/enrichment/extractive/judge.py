@@ -17,6 +17,7 @@ from agentm_assets.enrichment.extractive.vocabulary import Vocabulary
 from agentm_assets.enrichment.judgment import MOST_ALIASES, MOST_TAGS, Judgment
 from agentm_assets.enrichment.subject import Subject
 from agentm_assets.extract.aliases import code_spans_of, derive_aliases, fold
+from agentm_assets.extract.identifiers import identifier_parts
 from agentm_assets.extract.mask import ALL, Region, RegionKind, blank, find_regions
 
 STAMP: Final = "extractive-1"
@@ -99,15 +100,15 @@ class ExtractiveJudge:
 def _aliases_of(
     subject: Subject, title: str, text: str, regions: tuple[Region, ...]
 ) -> tuple[str, ...]:
-    """New ones by the rules of capture and index, those of the title first."""
+    """New ones by the rules of capture and index: whole names before their parts, those of the
+    title before those of the body."""
     own = subject.aliases
+    masked = blank(text, regions, ALL)
     in_title = derive_aliases(title, "", "", (), own)
-    in_all = derive_aliases(
-        title, text, blank(text, regions, ALL), code_spans_of(text, regions), own
-    )
-    held = {fold(name) for name in own}
-    found: dict[str, str] = {}
-    for each in (*in_title, *in_all):
-        if each.origin == "derived" and fold(each.alias) not in held:
-            found.setdefault(fold(each.alias), each.alias)
-    return tuple(found.values())[:MOST_ALIASES]
+    in_all = derive_aliases(title, text, masked, code_spans_of(text, regions), own)
+    names = dict.fromkeys(each.alias for each in (*in_title, *in_all) if each.origin == "derived")
+    parts = {fold(part) for name in names for part in identifier_parts(name) if part != name}
+    by_form: dict[str, str] = {}
+    for name in sorted(names, key=lambda name: fold(name) in parts):
+        by_form.setdefault(fold(name), name)
+    return tuple(by_form.values())[:MOST_ALIASES]

@@ -37,7 +37,7 @@ def title_from(text: str, prose: str) -> str | None:
             return _shortened(" ".join(heading.text.split()))
     for line in split_lines(prose):
         words = " ".join(_MARKS.sub("", line[: 8 * MOST_CHARACTERS], count=1).split())
-        words = words.strip("*_#|=~ ")
+        words = words.replace("**", "").strip("*_#|=~ ")
         if not is_meaningless(words):
             ends = (match.start() for match in _CLAUSE_END.finditer(words))
             end = next((at for at in ends if at >= _SHORTEST_CLAUSE or words[at] > "\x7f"), None)

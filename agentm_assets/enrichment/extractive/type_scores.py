@@ -36,7 +36,7 @@ def type_probabilities(
         if name in CUED_TYPES:
             score = BIAS[name] + dot(WEIGHTS[name], values)
         else:
-            score = NEW_TYPE_BIAS
+            score = NEW_TYPE_BIAS if name in likeness else 0.0
             score += NEW_TYPE_RATE * rate(cues.hits, name, cues.words)
             score += NEW_TYPE_OPENING * opening(cues.opening, name)
         scores[name] = score + LIKENESS * likeness.get(name, 0.0)
