@@ -66,8 +66,8 @@ class ExtractiveJudge:
         chances = type_probabilities(
             self._rules.memory_types, cues, self._likeness_of(title, prose)
         )
-        # The name decides between equals, so that the order in the rules says nothing.
-        type_ = min(chances, key=lambda name: (-chances[name], name))
+        # They come in the order of their names: the first of equals, whatever order the rules have.
+        type_ = max(chances, key=lambda name: chances[name])
         return Judgment(
             type=type_,
             altitude=altitude_of(type_, cues),

@@ -24,9 +24,10 @@ from agentm_assets.enrichment.extractive.weights import (
 def type_probabilities(
     names: Collection[str], cues: Cues, likeness: Mapping[str, float]
 ) -> dict[str, float]:
-    """Adds up to 1 over `names`, the types that the rules have. `likeness`: cosine to the
-    definition of each, empty without an embedder; a type without a definition is like nothing.
+    """Adds up to 1 over `names`, the types that the rules have, in their alphabetic order.
 
+    `likeness`: cosine to the definition of each, empty without an embedder; a type without a
+    definition is like nothing.
     A type with a list of cue words is judged by coefficients that were fitted for it; any other by
     the words of its definition (which `cues` counted) and by likeness.
     """

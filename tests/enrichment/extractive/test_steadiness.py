@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from agentm_assets.contract.rules import LoadedRules
+from agentm_assets.enrichment.extractive.cues import read_cues
 from agentm_assets.enrichment.extractive.judge import ExtractiveJudge
+from agentm_assets.enrichment.extractive.type_scores import type_probabilities
 from agentm_assets.enrichment.extractive.vocabulary import Vocabulary
 from agentm_assets.enrichment.subject import Subject
 from agentm_assets.models.embedder import Embedder
@@ -41,6 +43,14 @@ def test_the_order_of_the_types_in_the_rules_says_nothing(
     other = ExtractiveJudge(replace(rules, rules=turned), embedder)
     for _, note in short_notes[::6]:
         assert other.judge(note) == judge.judge(note)
+
+
+def test_of_equals_the_first_by_name() -> None:
+    cues = read_cues("", "", (), "", {"alpha": (), "zeta": ()})
+    for names in (("zeta", "alpha"), ("alpha", "zeta")):
+        chances = type_probabilities(names, cues, {})
+        assert chances == {"alpha": 0.5, "zeta": 0.5}
+        assert list(chances) == ["alpha", "zeta"]
 
 
 def test_another_vocabulary_in_between_leaves_nothing_behind(

@@ -19,6 +19,7 @@ LONG = (
     "A valve that sticks is opened with the long key, never by force, because the thread of the"
     " valve is brass. Spare threads lie in drawer `B-7` of the shed.\n\n"
     "```\nvalve open --slow\n```\n\n"
+    "- Valve of the tank: the valve that sticks is the valve of the left tank.\n\n"
     "The gardener checks every valve in October! He writes the date on the lid with chalk."
     " Nobody else needs to touch them before the frost is over, and the tank stays half full.\n\n"
     "In spring the lids are washed. The rubber rings dry out after some four years and are sold"
@@ -47,11 +48,17 @@ def test_a_summary_is_sentences_of_the_note(
         assert sentence in shown
     assert "valve" in summary.lower()
     assert "valve open" not in summary
+    assert "Valve of the tank:" not in summary
 
 
 @pytest.mark.parametrize(
     "text",
-    ["One short paragraph. It says all.", "One long paragraph of words. " * 60, "", "```\nx\n```"],
+    [
+        "One short paragraph. It says all.",
+        "One long paragraph of words and of more words. " * 60,
+        "",
+        "```\nx\n```",
+    ],
 )
 def test_no_summary_of_one_paragraph(
     text: str, judge: ExtractiveJudge, subject: Callable[..., Subject]
@@ -86,6 +93,7 @@ def test_a_title_that_says_nothing_is_replaced(
             None,
         ),
         ("```\nonly code\n```", "untitled", None),
+        ("The tank \udcff leaks. Now.", "The tank \ufffd leaks", "the-tank-leaks"),
         ("word " * 100, "word " * 19 + "word", None),
     ],
 )
