@@ -5,21 +5,20 @@ from typing import Final
 
 BOUND: Final[tuple[tuple[float, float], ...]] = (
     (0.0, 0.0),
-    (0.3, 0.33),
-    (0.5, 0.47),
-    (0.6, 0.54),
-    (0.7, 0.60),
-    (0.8, 0.66),
-    (0.9, 0.72),
-    (0.95, 0.76),
-    (1.0, 0.83),
+    (0.3, 0.28),
+    (0.5, 0.44),
+    (0.6, 0.52),
+    (0.7, 0.585),
+    (0.8, 0.648),
+    (0.9, 0.712),
+    (0.95, 0.748),
+    (1.0, 0.81),
 )
 """Probability that the regression gives its first choice -> confidence; straight lines between.
 
 Cross-validated on the 350 notes that it was fitted to (4 times 10 parts, 300 resamplings of the
 notes): the share of right types that notes of this probability have in 95 of 100 resamplings, less
-an eighth for notes unlike those. So 0.65, the floor that ships, is reached at 0.78; of the notes
-above it 3% had a type that was neither the label nor one that could be argued for."""
+a sixth for notes unlike those. What it comes to on other notes is in docs/enrichment.md."""
 
 READABLE_ENGLISH: Final = 0.15
 """Share of `cue_words.FUNCTION_WORDS` under which a text is not English prose: the lowest of the
