@@ -11,6 +11,7 @@ import json
 import os
 import unicodedata
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -35,7 +36,7 @@ from agentm_assets.history.outcome import (
     is_worth_a_remark,
 )
 from agentm_assets.history.pending import Abandoned, abandoned
-from agentm_assets.history.revert_log import Change
+from agentm_assets.history.revert_log import GONE, LOG, Change
 from agentm_assets.history.run import (
     commit_changes,
     commit_turn,
@@ -403,7 +404,8 @@ def _recover(
     the run back reports it; those changes are theirs to commit.
     """
     real: dict[str, Change] = {}
-    written: dict[str, bytes] = {}
+    written: dict[str, bytes | None] = {}
+    _end_moves(backend, left.changes)
     announced: dict[str, list[Change]] = {}
     for change in left.changes:
         announced.setdefault(change.path, []).append(change)
@@ -413,8 +415,9 @@ def _recover(
         except (FileNotFoundError, StorageError):
             data = None  # gone since, or something else is in its place
         found = None if data is None else content_hash(data)
-        stands = next((change for change in reversed(tries) if change.after == found), None)
-        if stands is not None and data is not None:
+        after = GONE if found is None else found
+        stands = next((change for change in reversed(tries) if change.after == after), None)
+        if stands is not None:
             real[path], written[path] = stands, data
         elif found != tries[-1].before:
             real[path] = tries[-1]
@@ -431,13 +434,23 @@ def _recover(
         backend,
         written,
         real,
-        log,
+        {LOG.key: log},
         message(default_subject(first.pass_name, list(real)), first.run, first.pass_name, None),
         first.pass_name,
     )
     if not isinstance(outcome, GitTrouble):
         left.pending.close()
     return len(real), outcome
+
+
+def _end_moves(backend: StorageBackend, changes: Sequence[Change]) -> None:
+    """A kill in the midst of a move leaves the file under both names: take the old one away."""
+    for change in changes:
+        if change.moved_from is not None:
+            source, target = Locator(change.moved_from), Locator(change.path)
+            with suppress(FileNotFoundError, FileExistsError, StorageError):
+                if backend.exists(target):
+                    backend.rename_unlinked(source, target, expect=change.after)
 
 
 def _worse(one: Outcome, other: Outcome) -> Outcome:

@@ -9,7 +9,7 @@ it finds nothing to do.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -18,7 +18,7 @@ from agentm_assets.contract.edit import EditRefused, set_key
 from agentm_assets.contract.frontmatter import read_frontmatter
 from agentm_assets.history.git import Repository
 from agentm_assets.history.outcome import Outcome
-from agentm_assets.history.revert_log import LOG, Change, may_be_of, read_lines
+from agentm_assets.history.revert_log import GONE, LOG, Change, may_be_of, read_lines
 from agentm_assets.history.run import Run, begin, open_repository
 from agentm_assets.storage.locator import Locator
 from agentm_assets.storage.seam import StorageBackend, StorageError, content_hash
@@ -75,7 +75,7 @@ def revert(
     """
     changes, broken = read_lines(backend)
     unreadable = sum(may_be_of(line, run_id) for line in broken)
-    net = net_changes([change for change in changes if change.run == run_id])
+    net = _moves_first(net_changes([change for change in changes if change.run == run_id]))
     if not net and unreadable:
         raise StorageError(
             f"the lines of run {run_id} in {LOG} can't be understood, so nothing was taken back. "
@@ -86,10 +86,20 @@ def revert(
             f"the revert log has no run {run_id}; `agentm history` lists the runs it has"
         )
     if dry_run:
-        planned = [_plan(location, backend, change, changes)[0] for change in net]
+        planned = [
+            _plan_back(location, backend, change, net, changes)[0]
+            if change.moved_from is not None
+            else _plan(location, backend, change, changes)[0]
+            for change in net
+        ]
         return Reverted(run_id, None, tuple(planned), None, unreadable)
     with begin(location, backend, pass_name=PASS, subject=f"Revert {run_id}", now=now) as run:
-        files = tuple(_take_back(location, backend, run, change, changes) for change in net)
+        files = tuple(
+            _move_back(location, backend, run, change, net, changes)
+            if change.moved_from is not None
+            else _take_back(location, backend, run, change, changes)
+            for change in net
+        )
     wrote = bool(run.changes)
     by, outcome = (run.run_id, run.outcome) if wrote else (None, None)
     return Reverted(run_id, by, files, outcome, unreadable)
@@ -102,17 +112,65 @@ def net_changes(changes: Sequence[Change]) -> list[Change]:
     for change in changes:
         first = net.get(change.path)
         if first is not None and first.after == change.before:
-            change = Change(
-                change.run,
-                change.pass_name,
-                change.path,
-                first.before,
-                change.after,
-                first.base,
-                change.at,
+            change = replace(
+                change,
+                before=first.before,
+                base=first.base,
+                moved_from=first.moved_from or change.moved_from,
             )
         net[change.path] = change
     return list(net.values())
+
+
+def _moves_first(net: Sequence[Change]) -> list[Change]:
+    """The names that a run gave, before those that it took away: moving a file back brings its old
+    name back, and there is nothing left to do for that."""
+    return sorted(net, key=lambda change: change.after == GONE)
+
+
+def _move_back(
+    location: VaultLocation,
+    backend: StorageBackend,
+    run: Run,
+    change: Change,
+    net: Sequence[Change],
+    log: Sequence[Change],
+) -> FileReverted:
+    fate, image = _plan_back(location, backend, change, net, log)
+    if image is None or change.moved_from is None:
+        return fate
+    try:
+        run.move(Locator(change.path), Locator(change.moved_from), image, expect=change.after)
+    except FileExistsError:
+        return FileReverted(change.path, "conflict", f"{change.moved_from} is another note's now")
+    except (StorageError, FileNotFoundError) as error:
+        return FileReverted(change.path, "conflict", str(error))
+    return fate
+
+
+def _plan_back(
+    location: VaultLocation,
+    backend: StorageBackend,
+    change: Change,
+    net: Sequence[Change],
+    log: Sequence[Change],
+) -> tuple[FileReverted, bytes | None]:
+    """What is to become of a file that the run moved, and the bytes for it under its old name."""
+    fate, _ = _plan(location, backend, change, log)
+    if fate.fate in ("done", "conflict"):
+        return fate, None
+    origin = next((each for each in net if each.path == change.moved_from), None)
+    if origin is None or change.moved_from is None:
+        why = "the log does not say what it held under its old name"
+        return FileReverted(change.path, "conflict", why), None
+    if backend.exists(Locator(change.moved_from)):
+        why = f"{change.moved_from} is another note's now"
+        return FileReverted(change.path, "conflict", why), None
+    image = _image(location, origin)
+    if image is None:
+        why = "git does not have the bytes that it held before"
+        return FileReverted(change.path, "conflict", why), None
+    return FileReverted(change.path, "restored", f"as {change.moved_from} again"), image
 
 
 def _take_back(
@@ -142,6 +200,8 @@ def _plan(
     except FileNotFoundError:
         if change.before is None:
             return FileReverted(path, "done", "it is gone"), None
+        if change.after == GONE:
+            return FileReverted(path, "left", "its file has another name"), None
         return FileReverted(path, "conflict", "it is gone since"), None
     except StorageError as error:
         return FileReverted(path, "conflict", str(error)), None

@@ -6,16 +6,17 @@ hashes, and in which commit the bytes before can be found. Lines are added and n
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
+from agentm_assets.history.records import append_lines
 from agentm_assets.storage.locator import Locator, LocatorInvalid
-from agentm_assets.storage.retry import read_modify_write
-from agentm_assets.storage.seam import ABSENT, StorageBackend
+from agentm_assets.storage.seam import StorageBackend
 
 LOG = Locator("Agent/_meta/revert-log.jsonl")
 VERSION = 1
+GONE = ""
+"""What stands as `after` where a run took a name away: the file has another one since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,8 @@ class Change:
 
     `before` and `after` are content hashes; `before` None for a file that the run made. `base`: the
     commit that holds the bytes before, None where there is none. `at`: UTC, ISO 8601.
-    `pass_name` stands as "pass" in the log.
+    `pass_name` stands as "pass" in the log. `moved_from`: the name that the file had before this
+    run; another change of the run then says that nothing has that name any more (GONE).
     """
 
     run: str
@@ -34,11 +36,14 @@ class Change:
     after: str
     base: str | None
     at: str
+    moved_from: str | None = None
 
     def line(self) -> str:
         """The change as it stands in a log, without a line end."""
         written = asdict(self)
         written["pass"] = written.pop("pass_name")
+        if self.moved_from is None:
+            del written["moved_from"]
         return json.dumps({"v": VERSION, **written}, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -49,14 +54,15 @@ def parse(line: bytes) -> Change | None:
         if written["v"] != VERSION:
             return None
         texts = [written[name] for name in ("run", "pass", "path", "after", "at")]
-        before, base = written["before"], written["base"]
+        optional = [written["before"], written["base"], written.get("moved_from")]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
     whole = all(isinstance(text, str) for text in texts)
-    if not whole or not all(text is None or isinstance(text, str) for text in (before, base)):
+    if not whole or not all(text is None or isinstance(text, str) for text in optional):
         return None
     run, pass_name, path, after, at = texts
-    return Change(run, pass_name, path, before, after, base, at)
+    before, base, moved_from = optional
+    return Change(run, pass_name, path, before, after, base, at, moved_from)
 
 
 def read_log(backend: StorageBackend) -> tuple[list[Change], int]:
@@ -76,7 +82,7 @@ def read_lines(backend: StorageBackend) -> tuple[list[Change], list[bytes]]:
     broken: list[bytes] = []
     for line in data.split(b"\n"):
         change = parse(line)
-        if change is not None and _is_place(change.path):
+        if change is not None and all(map(_is_place, (change.path, change.moved_from or "-"))):
             changes.append(change)
         elif line.strip():
             broken.append(line)
@@ -99,24 +105,10 @@ def _is_place(path: str) -> bool:
 
 
 def append(backend: StorageBackend, changes: Sequence[Change]) -> bytes:
-    """Add lines, and return the log's bytes as they are now.
-
-    A last line that something tore (it has no line end) stays, alone on its line: it spoils no
-    other. Lines that are there already are not added again. Raises StorageError.
-    """
-    added = [change.line().encode("utf-8", "replace") for change in changes]
-
-    def longer(old: bytes) -> bytes:
-        known = set(old.split(b"\n"))
-        end = b"\n" if old and not old.endswith(b"\n") else b""
-        new = [line + b"\n" for line in added if line not in known]
-        return old + end + b"".join(new) if new else old
-
-    if not backend.exists(LOG):
-        with suppress(FileExistsError):  # another run was quicker: its lines are added to
-            backend.write_bytes(LOG, longer(b""), expect=ABSENT)
-    read_modify_write(backend, LOG, longer)
-    return backend.read_bytes(LOG)
+    """Add lines, and return the log's bytes as they are now. Raises StorageError."""
+    return append_lines(
+        backend, LOG, [change.line().encode("utf-8", "replace") for change in changes]
+    )
 
 
 def stamp(now: datetime) -> str:

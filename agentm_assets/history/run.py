@@ -7,8 +7,9 @@ show(run.outcome)
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 
@@ -24,7 +25,8 @@ from agentm_assets.history.outcome import (
     RepositoryRequired,
 )
 from agentm_assets.history.pending import PendingWrites, pending_of
-from agentm_assets.history.revert_log import LOG, Change
+from agentm_assets.history.records import append_lines
+from agentm_assets.history.revert_log import GONE, LOG, Change
 from agentm_assets.storage.locator import Locator
 from agentm_assets.storage.mutex import VaultMutex
 from agentm_assets.storage.retry import Written, read_modify_write
@@ -126,7 +128,8 @@ class Run:
         self._now = now
         self._pending: PendingWrites = pending_of(location, run_id)
         self._changes: dict[str, Change] = {}
-        self._written: dict[str, bytes] = {}
+        self._written: dict[str, bytes | None] = {}  # None: the run took the name away
+        self._records: dict[str, bytes] = {}
         self._repository = open_repository(location)
         self._has_turn = False  # held while a rewrite that lost its races is tried again
 
@@ -172,6 +175,45 @@ class Run:
                 finally:
                     self._has_turn = False
 
+    def move(self, source: Locator, target: Locator, data: bytes, *, expect: str) -> str:
+        """Give the file another name, and then these bytes. Returns their content hash.
+
+        For a note that nothing links to; the caller has made sure. `expect` is the hash of the
+        bytes that the caller judged. A kill in between leaves them under either name or both, and
+        the next pass ends it. Raises FileExistsError for a name that is taken, and as `write` does;
+        when the bytes under the new name were changed at once, they stay and the move stands.
+        """
+        old = self._backend.read_bytes(source)
+        if content_hash(old) != expect:
+            raise ConcurrentModificationError(
+                f"{source} changed since it was read; read it again, then write"
+            )
+        gone = self._announce(source, old, None)
+        arrived = self._entered(
+            Change(
+                run=self.run_id,
+                pass_name=self.pass_name,
+                path=target.key,
+                before=None,
+                after=expect,
+                base=None,
+                at=gone.at,
+                moved_from=source.key,
+            )
+        )
+        final = self._entered(replace(arrived, after=content_hash(data)))
+        self._backend.rename_unlinked(source, target, expect=expect)
+        self._note(gone, None)
+        self._note(arrived, old)
+        after = self._backend.write_bytes(target, data, expect=expect)
+        self._note(final, data)
+        return after
+
+    def record(self, record: Locator, lines: Sequence[bytes]) -> None:
+        """Add lines to a file of machine records. It is committed with the run and not taken back
+        with it. Raises StorageError."""
+        self._records[record.key] = append_lines(self._backend, record, lines)
+
     def _rewrite(self, locator: Locator, change: Callable[[bytes], bytes]) -> Written:
         latest: list[tuple[Change, bytes]] = []
 
@@ -183,23 +225,27 @@ class Run:
             self._note(*latest[0])
         return written
 
-    def _announce(self, locator: Locator, old: bytes | None, new: bytes) -> Change:
+    def _announce(self, locator: Locator, old: bytes | None, new: bytes | None) -> Change:
         first = self._changes.get(locator.key)
-        if first is not None and self._written[locator.key] == old:
+        if first is not None and self._written[locator.key] == old and not first.moved_from:
             before, base = first.before, first.base  # of one run, only the first image counts
         elif old is not None:
             before, base = content_hash(old), self._keep(locator.key, old)
         else:
             before, base = None, None
-        change = Change(
-            run=self.run_id,
-            pass_name=self.pass_name,
-            path=locator.key,
-            before=before,
-            after=content_hash(new),
-            base=base,
-            at=revert_log.stamp(self._now()),
+        return self._entered(
+            Change(
+                run=self.run_id,
+                pass_name=self.pass_name,
+                path=locator.key,
+                before=before,
+                after=GONE if new is None else content_hash(new),
+                base=base,
+                at=revert_log.stamp(self._now()),
+            )
         )
+
+    def _entered(self, change: Change) -> Change:
         try:
             self._pending.enter(change)
         except OSError as error:
@@ -209,7 +255,7 @@ class Run:
             ) from error
         return change
 
-    def _note(self, change: Change, data: bytes) -> None:
+    def _note(self, change: Change, data: bytes | None) -> None:
         self._changes[change.path] = change
         self._written[change.path] = data
 
@@ -266,20 +312,23 @@ class Run:
 
     def finish(self) -> None:
         """Log and commit what was written. `begin` calls it."""
-        if not self._changes:
+        if not self._changes and not self._records:
             self._pending.close()
             return
         try:
             with commit_turn(self._location, self._backend).held():
-                log = revert_log.append(self._backend, self.changes)
+                records = dict(self._records)
+                if self._changes:
+                    records[LOG.key] = revert_log.append(self._backend, self.changes)
                 self.outcome = commit_changes(
                     self._repository,
                     self._backend,
                     {path: self._written[path] for path in self._changes},
                     self._changes,
-                    log,
+                    records,
                     message(
-                        self.subject or default_subject(self.pass_name, list(self._changes)),
+                        self.subject
+                        or default_subject(self.pass_name, [*self._changes] or [*records]),
                         self.run_id,
                         self.pass_name,
                         self._rules_hash(),
@@ -305,13 +354,14 @@ def default_subject(pass_name: str, paths: list[str]) -> str:
 def commit_changes(
     repository: Repository | NoRepository | GitTrouble,
     backend: StorageBackend,
-    written: Mapping[str, bytes],
+    written: Mapping[str, bytes | None],
     changes: Mapping[str, Change],
-    log: bytes,
+    records: Mapping[str, bytes],
     text: str,
     pass_name: str,
 ) -> Outcome:
-    """One commit of what a run wrote, and of the log. The caller holds the commit turn."""
+    """One commit of what a run wrote, and of the records: the log and others. The caller holds the
+    commit turn."""
     if not isinstance(repository, Repository):
         return repository
     obstacle = repository.obstacle()
@@ -319,17 +369,20 @@ def commit_changes(
         return GitTrouble(obstacle.text)
     try:
         head = repository.head()
-        foreign = repository.foreign([*written, LOG.key])
-        ignored = repository.ignored(path for path in [*written, LOG.key] if path not in foreign)
-        files = {
+        foreign = repository.foreign([*written, *records])
+        ignored = repository.ignored(path for path in [*written, *records] if path not in foreign)
+        files: dict[str, bytes | None] = {
             path: data
             for path, data in written.items()
             if path not in ignored
             and path not in foreign
             and _is_next(repository, backend, head, path, data, changes[path].before)
         }
-        if LOG.key not in ignored and LOG.key not in foreign:
-            files[LOG.key] = log
+        files |= {
+            path: data
+            for path, data in records.items()
+            if path not in ignored and path not in foreign
+        }
         made = repository.commit(files, text, Author(f"agentm-{pass_name}")) if files else None
     except GitError as error:
         return GitTrouble(str(error))
@@ -342,11 +395,14 @@ def _is_next(
     backend: StorageBackend,
     head: str | None,
     path: str,
-    data: bytes,
+    data: bytes | None,
     before: str | None,
 ) -> bool:
-    """Whether these bytes come next in the file's history. They do not when others wrote the file
-    since and committed what they found: HEAD would go back in time."""
+    """Whether these bytes come next in the file's history (None: that nothing has its name). They
+    do not when others wrote the file since and committed what they found: HEAD would go back in
+    time."""
+    if data is None:
+        return not backend.exists(Locator(path))
     with suppress(FileNotFoundError, StorageError):  # gone, or a link by now: HEAD decides
         if backend.read_bytes(Locator(path)) == data:
             return True

@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import copy
@@ -435,7 +436,9 @@ def _move(source: str, old: int, target: str, new: int, look: Callable[[], None]
     try:
         os.link(source, target, src_dir_fd=old, dst_dir_fd=new, follow_symlinks=False)
     except FileExistsError:
-        raise
+        if not _is_one_file(source, old, target, new):
+            raise
+        # one that was killed has come just so far: both names are the same file's
     except OSError as error:
         if error.errno not in _NO_HARD_LINKS:
             raise
@@ -455,6 +458,23 @@ def _move(source: str, old: int, target: str, new: int, look: Callable[[], None]
     except BaseException:
         _retire(target, new, moved)
         raise
+
+
+def _is_one_file(source: str, old: int, target: str, new: int) -> bool:
+    """Are these two names of one file? Two spellings that some disks take for one name are not."""
+    one_folder = os.path.samestat(os.fstat(old), os.fstat(new))
+    if one_folder and _folded(source) == _folded(target):
+        return False
+    try:
+        found = os.stat(source, dir_fd=old, follow_symlinks=False)
+        there = os.stat(target, dir_fd=new, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(found, there) and found.st_nlink > 1
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold()
 
 
 def _retire(name: str, folder: int, file: os.stat_result) -> bool:
