@@ -1,0 +1,21 @@
+"""Never pay twice for one judgment."""
+
+from agentm_assets.contract.properties import text_of
+from agentm_assets.enrichment.refusal import Refusal
+from agentm_assets.enrichment.subject import Subject
+
+
+def refuse_current(
+    subject: Subject, stamp: str, rules_hash: str, judged_fingerprint: str | None
+) -> Refusal | None:
+    """The note was judged by this version of the pass, under these rules, with this body.
+
+    `judged_fingerprint` is that of the body when the judgment was written; None when nobody knows
+    any more (the ledger is a cache): then the stamp in the note is believed.
+    """
+    is_current = (
+        text_of(subject.frontmatter, "enriched_by") == stamp
+        and text_of(subject.frontmatter, "rules_hash") == rules_hash
+        and judged_fingerprint in (None, subject.fingerprint)
+    )
+    return Refusal("current", "current", "judged already, at this version") if is_current else None

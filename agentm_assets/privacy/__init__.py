@@ -1,0 +1,1 @@
+"""What a model must not see: secrets and contacts, taken out of a text and put back later."""

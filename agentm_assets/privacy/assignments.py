@@ -1,0 +1,113 @@
+"""Secrets that only their name gives away: what is assigned to a password or key, and the password
+inside an address."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from detect_secrets.plugins.high_entropy_strings import Base64HighEntropyString
+
+from agentm_assets.privacy.found import Found
+
+_PASSWORD_NAMES: Final = r"pass(?:word|wd|phrase|code)|pwd|passwort|kennwort"
+_KEY_NAMES: Final = (
+    r"(?:api|access|secret|account|shared[_-]?access|auth|encryption|signing|master|private|license)"
+    r"[_ -]?key(?![_-]?id)|secret|token|credentials?|bearer|client[_-]?secret|authorization"
+    r"|x-api-key|cookie|session[_-]?id"
+)
+_NAME = re.compile(
+    rf"(?:(?P<password>{_PASSWORD_NAMES})|(?P<key>{_KEY_NAMES}))"
+    r"(?![A-Za-z0-9_])[\"'`*\]]{0,3}"
+    r"(?P<joint>[ \t]{0,4}(?::=|=>|[:=])[ \t]{0,4}"
+    r"|[ \t]{1,2}(?:is|was|lautet)[ \t]{1,2}|[ \t]{1,2})"
+    r"(?:(?:bearer|basic|token)[ \t]{1,2})?",
+    re.IGNORECASE,
+)
+_VALUE = re.compile(r"(?P<quote>[\"'`]{0,3})(?P<value>[^\s\"'`<>,;&(){}\[\]|\u27e6\u27e7]{6,200})")
+_QUOTED = re.compile(r"(?P<quote>[\"'`])(?P<value>[^\r\n\"'`]{6,120})(?P=quote)")
+_FLAG = re.compile(r"--[a-z-]{0,20}\Z", re.IGNORECASE)
+_STAND_IN = re.compile(
+    r"[$%{<].*|.*\.\.\..*|.*\u2026.*|(?:x{3,}|\*{3,}|\.{3,}|-{3,}|_{3,}).*|your[-_ ].*|my[-_ ].*"
+    r"|.*example.*|change[-_]?me.*|redacted.*|null|none|true|false|required|optional|undefined"
+    r"|string|process\.env.*|os\.environ.*|env\..*|https?://.*|[~./]*/.*",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]+(?:[-_.:/][^\W\d_]+)*")
+_CODE_NAME = re.compile(
+    r"[A-Za-z_][\w.]*\.[a-z_]\w*|[a-z]+(?:[A-Z][a-z]+)+|[a-z]+(?:_[a-z0-9]+)+|v?\d[\d.]*"
+)
+_LEAST_ENTROPY: Final = 2.8
+"""Bits a character. Of 200 random strings of 16 letters and digits all are above 3.2."""
+
+_AUTHORITY = re.compile(r"://([^\s/\"'`<>?#\u27e6]{1,300})")
+_ADDRESS_STAND_IN = re.compile(r"[$%{<\[*].*|x{3,}|\*+", re.IGNORECASE)
+_entropy = Base64HighEntropyString(limit=_LEAST_ENTROPY)
+
+
+def find_assigned(text: str) -> Iterator[Found]:
+    """Values of names such as `DB_PASSWORD` and `api_key`. Linear."""
+    for name in _NAME.finditer(text):
+        joint = name["joint"]
+        spoken = not joint.strip(" \t")  # nothing but a blank: an option of a command, or prose
+        if spoken and not _is_option_or_header(text, name):
+            continue
+        value = _VALUE.match(text, name.end())
+        if value is None:
+            continue
+        start, end = value.span("value")
+        end = start + len(text[start:end].rstrip(".:!?*"))
+        is_quoted = bool(value["quote"])
+        assigned = "=" in joint or ":" in joint
+        if name["password"] and assigned:
+            whole = _QUOTED.match(text, name.end())
+            if whole is not None:
+                start, end = whole.span("value")
+        found = text[start:end]
+        if name["password"]:
+            if _is_password(found, certain=(assigned and is_quoted) or "=" in joint):
+                yield Found("password", start, end)
+        elif _is_key(found):
+            yield Found("secret", start, end)
+
+
+def find_in_addresses(text: str) -> Iterator[Found]:
+    """The password of `scheme://user:password@host`; host and user stay."""
+    for authority in _AUTHORITY.finditer(text):
+        userinfo, at, _ = authority[1].rpartition("@")
+        user, colon, password = userinfo.partition(":")
+        if at and colon and password and not _ADDRESS_STAND_IN.fullmatch(password):
+            start = authority.start(1) + len(user) + 1
+            yield Found("password", start, start + len(password))
+
+
+def _is_option_or_header(text: str, name: re.Match[str]) -> bool:
+    """`--token abc` or `Bearer abc`: nothing but a blank joins name and value."""
+    if _FLAG.search(text, max(0, name.start() - 24), name.start()):
+        return True
+    return name["key"] is not None and name["key"].lower() in ("bearer", "authorization")
+
+
+def _is_password(value: str, *, certain: bool) -> bool:
+    """`certain`: an assignment, in which a plain word is a password too."""
+    if len(value) < 6 or _STAND_IN.fullmatch(value):
+        return False
+    if _WORD.fullmatch(value):
+        return certain and len(value) >= 8
+    if certain:
+        return not _CODE_NAME.fullmatch(value) or any(c.isdigit() for c in value)
+    kinds = [
+        any(c.islower() for c in value),
+        any(c.isupper() for c in value),
+        any(c.isdigit() for c in value),
+        any(not c.isalnum() for c in value),
+    ]
+    return sum(kinds) >= 2 and not _CODE_NAME.fullmatch(value)
+
+
+def _is_key(value: str) -> bool:
+    """Letters and digits mixed without a pattern, 16 or more."""
+    if len(value) < 16 or _STAND_IN.fullmatch(value) or _WORD.fullmatch(value):
+        return False
+    if not any(c.isdigit() for c in value) or not any(c.isalpha() for c in value):
+        return False
+    return _entropy.calculate_shannon_entropy(value) >= _LEAST_ENTROPY

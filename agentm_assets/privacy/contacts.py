@@ -1,0 +1,97 @@
+"""E-mail addresses and phone numbers."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import phonenumbers
+from phonenumbers import NumberParseException
+
+from agentm_assets.privacy.found import Found
+
+_LOCAL = re.compile(r"[^\W_][\w.!#$%&'*+/=?^{|}~-]{0,63}\Z")
+_DOMAIN = re.compile(r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}(?![\w@])")
+_LONGEST_LOCAL: Final = 64  # RFC 5321, 4.5.3.1.1
+_NO_TOP_LEVEL: Final = frozenset(
+    {"png", "jpg", "jpeg", "gif", "webp", "svg", "js", "css", "json", "html"}
+    | {"yaml", "yml", "toml", "txt", "tgz", "gz", "tar", "lock"}
+)
+"""Endings of files that are no top-level domain: `logo@2x.png`, `next@next.js`."""
+
+_PHONE = re.compile(
+    r"(?<![\w.,:/#=@+-])(?:\+|00)?\(?\d[\d ().\u00a0/\u2010-\u2013-]{5,22}\d(?![\w@])"
+)
+_GROUPED = re.compile(
+    r"\(?([2-9]\d{2})\)?(?:[ .\u00a0-]|(?<=\)))([2-9]\d{2})[ .\u00a0-](\d{4})(?!\d)"
+)
+_CUE = re.compile(
+    r"\b(?:tel|phone|telephone|mobile|cell|call|fax|whatsapp|signal|sms|text(?: me| him| her)?"
+    r"|telefon|handy|mobil|ruf|anruf|t\u00e9l|reach (?:me|him|her|them|us) (?:at|on)|ring|dial"
+    r"|number is|contact)\b[^\d+(\r\n]{0,14}\Z",
+    re.IGNORECASE,
+)
+_CUE_WINDOW: Final = 40
+_NOT_A_NUMBER = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,3}(?:\.\d{1,3}){3}"
+)
+_DIGITS = re.compile(r"\D+")
+
+
+def find_emails(text: str) -> Iterator[Found]:
+    """Addresses such as `ines@kettle.example`; not `git@host:path`, which names a repository."""
+    at = text.find("@")
+    while at >= 0:
+        local = _LOCAL.search(text, max(0, at - _LONGEST_LOCAL), at)
+        domain = _DOMAIN.match(text, at + 1) if local else None
+        if local and domain and not _is_no_address(text, local[0], domain):
+            yield Found("email", local.start(), domain.end())
+        at = text.find("@", at + 1)
+
+
+def _is_no_address(text: str, local: str, domain: re.Match[str]) -> bool:
+    if domain[0].rpartition(".")[2].lower() in _NO_TOP_LEVEL:
+        return True
+    return local == "git" and text[domain.end() : domain.end() + 1] in (":", "/")
+
+
+def find_phones(text: str) -> Iterator[Found]:
+    """Numbers with a country code, numbers in North America's grouping, and any number that a word
+    such as "call" introduces. Any other run of digits may be anything."""
+    known: dict[str, bool] = {}
+    for match in _PHONE.finditer(text):
+        number = match[0]
+        if _NOT_A_NUMBER.match(number):
+            continue
+        key = number if number[0] in "+0" else f"{number} {_is_cued(text, match.start())}"
+        if key not in known:
+            known[key] = _is_phone(number, cued=_is_cued(text, match.start()))
+        if known[key]:
+            yield Found("phone", match.start(), match.end())
+
+
+def _is_cued(text: str, start: int) -> bool:
+    return _CUE.search(text, max(0, start - _CUE_WINDOW), start) is not None
+
+
+def _is_phone(number: str, *, cued: bool) -> bool:
+    digits = _DIGITS.sub("", number)
+    if number.startswith("+"):
+        return _is_valid(f"+{digits}", None)
+    if number.startswith("00") and _is_valid(f"+{digits[2:]}", None):
+        return cued or not number.isdigit()
+    grouped = _GROUPED.fullmatch(number)
+    if grouped is not None and _is_valid(digits, "US"):
+        return True
+    return cued and 7 <= len(digits) <= 15
+
+
+def _is_valid(number: str, region: str | None) -> bool:
+    try:
+        parsed = phonenumbers.parse(number, region)
+    except NumberParseException:
+        return False
+    return (
+        phonenumbers.is_possible_number(parsed)
+        if region is None
+        else (phonenumbers.is_valid_number(parsed))
+    )
