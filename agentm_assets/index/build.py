@@ -36,6 +36,7 @@ from agentm_assets.storage.vault import FileEntry
 if TYPE_CHECKING:
     from agentm_assets.contract.rules import LoadedRules  # pydantic: a hook has no time for it
 
+_SHARE = re.compile(r"0(?:\.[0-9]+)?|1(?:\.0+)?")
 _DATE_IN_NAME = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
 
 
@@ -145,7 +146,15 @@ def _note_row(
         rules_hash=text("rules_hash"),
         fingerprint=fingerprint(data[frontmatter.body_start :]),
         generated=is_generated(entry.path),
+        enriched_by=text("enriched_by"),
+        enriched_at=text("enriched_at"),
+        confidence=_share(text("confidence")),
     )
+
+
+def _share(text: str | None) -> float | None:
+    """A number from 0 to 1 as it is written; anything else is a finding's business."""
+    return float(text) if text is not None and _SHARE.fullmatch(text) else None
 
 
 def _captured(path: str, frontmatter: Frontmatter) -> tuple[str | None, str | None]:

@@ -429,7 +429,9 @@ _LINK_COLUMNS = (
     "path, ordinal, links.kind, target, anchor, label, start_byte, line, source, resolved_path, "
     "how, candidates"
 )
-_ENTITY_COLUMNS = "path, key, entities.kind, surface, detail, mentions, start_byte, confidence"
+_ENTITY_COLUMNS = (
+    "path, key, entities.kind, surface, detail, mentions, start_byte, entities.confidence"
+)
 
 
 def _slices(values: Sequence[Any]) -> Iterator[tuple[str, Sequence[Any]]]:
@@ -439,7 +441,7 @@ def _slices(values: Sequence[Any]) -> Iterator[tuple[str, Sequence[Any]]]:
 
 
 def _note(row: tuple[Any, ...]) -> NoteRow:
-    return NoteRow(*(*row[:15], tuple(json.loads(row[15])), *row[16:20], bool(row[20])))
+    return NoteRow(*(*row[:15], tuple(json.loads(row[15])), *row[16:20], bool(row[20]), *row[21:]))
 
 
 def _link(row: tuple[Any, ...]) -> LinkRow:

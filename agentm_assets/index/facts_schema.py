@@ -5,7 +5,7 @@ for this file alone; outside, a note is named by its path.
 """
 
 APPLICATION_ID = 0x61676D66  # "agmf": tells our file from any other SQLite database
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Kept in `PRAGMA user_version`. Raise it when a table changes: another version is rebuilt."""
 
 DDL = """
@@ -14,7 +14,8 @@ CREATE TABLE notes (
   size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, space TEXT NOT NULL, memory_class TEXT,
   title TEXT NOT NULL, type TEXT, kind TEXT, status TEXT, altitude TEXT, captured TEXT,
   captured_origin TEXT, updated TEXT, slug TEXT, tags TEXT NOT NULL, summary TEXT,
-  lifecycle_tier TEXT, rules_hash TEXT, fingerprint TEXT NOT NULL, generated INTEGER NOT NULL
+  lifecycle_tier TEXT, rules_hash TEXT, fingerprint TEXT NOT NULL, generated INTEGER NOT NULL,
+  enriched_by TEXT, enriched_at TEXT, confidence REAL
 ) STRICT;
 CREATE INDEX notes_by_captured ON notes (captured) WHERE captured IS NOT NULL;
 CREATE INDEX notes_by_fingerprint ON notes (fingerprint);
@@ -62,7 +63,7 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT RO
 NOTE_COLUMNS = (
     "path, content_hash, size, mtime_ns, space, memory_class, title, type, kind, status, altitude, "
     "captured, captured_origin, updated, slug, tags, summary, lifecycle_tier, rules_hash, "
-    "fingerprint, generated"
+    "fingerprint, generated, enriched_by, enriched_at, confidence"
 )
 """Columns of `notes` in the order of NoteRow's fields; `tags` is a JSON list."""
 

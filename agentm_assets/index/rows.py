@@ -35,6 +35,9 @@ class NoteRow:
     rules_hash: str | None  # the stamp in the note: rules it was judged under
     fingerprint: str  # sha256 of the body with white space folded: finds exact duplicates
     generated: bool  # a page that a pass writes; left out of the data versions
+    enriched_by: str | None = None  # the judge and its version, as the note says
+    enriched_at: str | None = None
+    confidence: float | None = None  # 0 to 1; None also for what is no such number
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ No primary keys: DuckDB's key index costs more than it gives here, since a note'
 replaced whole; the `index_integrity` asset check looks for doubles instead.
 """
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raise it when a table changes: an index of another version is rebuilt."""
 
 EXTRACT_VERSION = 1
@@ -17,7 +17,8 @@ CREATE TABLE notes (
   memory_class VARCHAR, title VARCHAR, type VARCHAR, kind VARCHAR, status VARCHAR,
   altitude VARCHAR, captured VARCHAR, captured_origin VARCHAR, updated VARCHAR, slug VARCHAR,
   tags VARCHAR[], summary VARCHAR, lifecycle_tier VARCHAR, rules_hash VARCHAR,
-  fingerprint VARCHAR, generated BOOLEAN
+  fingerprint VARCHAR, generated BOOLEAN, enriched_by VARCHAR, enriched_at VARCHAR,
+  confidence DOUBLE
 );
 CREATE TABLE builds (path VARCHAR, built_for VARCHAR);
 CREATE TABLE chunks (
@@ -68,6 +69,9 @@ COLUMN_MEANING: dict[str, str] = {
     "rules_hash": "the rules under which the note was judged",
     "fingerprint": "sha256 of the body with white space folded",
     "generated": "a pass writes this page",
+    "enriched_by": "who judged the note, with the version of the judge",
+    "enriched_at": "when the note was judged",
+    "confidence": "how sure the judge was, 0 to 1",
     "chunk_id": "first 63 bits of sha256(path, ordinal)",
     "ordinal": "position in the note, from 0",
     "header_path": "headings from the top, joined with >",

@@ -105,7 +105,7 @@ def test_every_asset_of_the_run_carries_a_version_and_what_a_person_reads(graph:
         assert notes and notes.asset_materialization
         metadata = notes.asset_materialization.metadata
         assert metadata["dagster/row_count"].value == 2
-        assert len(metadata["dagster/column_schema"].value.columns) == 21
+        assert len(metadata["dagster/column_schema"].value.columns) == 24
 
 
 def test_the_staleness_matrix(graph: Graph) -> None:
