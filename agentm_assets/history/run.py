@@ -87,11 +87,22 @@ def commit_turn(location: VaultLocation, backend: StorageBackend) -> VaultMutex:
     return VaultMutex(f"{backend.identity}\0git", location.locks_dir, timeout=COMMIT_TURN_TIMEOUT)
 
 
-def message(subject: str, run_id: str, pass_name: str, rules_hash: str | None) -> str:
+def message(
+    subject: str,
+    run_id: str,
+    pass_name: str,
+    rules_hash: str | None,
+    version: str | None = None,
+) -> str:
     """A commit's message with the trailers by which a run is found again. The subject stays one
     line: a file's name must not write trailers."""
     subject = _CONTROLS.sub("\ufffd", subject)
-    trailers = {"Agentm-Run": run_id, "Agentm-Pass": pass_name, "Agentm-Rules": rules_hash}
+    trailers = {
+        "Agentm-Run": run_id,
+        "Agentm-Pass": pass_name,
+        "Agentm-Version": version,
+        "Agentm-Rules": rules_hash,
+    }
     ends = "\n".join(f"{name}: {text}" for name, text in trailers.items() if text)
     return f"{subject}\n\n{ends}\n"
 
@@ -117,6 +128,7 @@ class Run:
         rules_hash: Callable[[], str | None],
         now: Callable[[], datetime],
         subject: str | None,
+        version: str | None = None,
     ) -> None:
         self.run_id = run_id
         self.pass_name = pass_name
@@ -126,6 +138,7 @@ class Run:
         self._backend = backend
         self._rules_hash = rules_hash
         self._now = now
+        self._version = version
         self._pending: PendingWrites = pending_of(location, run_id)
         self._changes: dict[str, Change] = {}
         self._written: dict[str, bytes | None] = {}  # None: the run took the name away
@@ -332,6 +345,7 @@ class Run:
                         self.run_id,
                         self.pass_name,
                         self._rules_hash(),
+                        self._version,
                     ),
                     self.pass_name,
                 )
@@ -419,6 +433,7 @@ def begin(
     run_id: str | None = None,
     rules_hash: str | None = None,
     subject: str | None = None,
+    version: str | None = None,
     now: Callable[[], datetime] = _now,
 ) -> Iterator[Run]:
     """A run of the pass `pass_name` ("forget", "enrich"…).
@@ -426,7 +441,8 @@ def begin(
     When the block is left, also by an exception, what was written is logged and committed: one
     commit of just those files and the log, by `agentm-<pass>`, with `subject` as its first line.
     `Run.outcome` says what became of it; show it. `rules_hash`: of the rules that the pass judged
-    by; None for one that judges nothing: then that of the rules in force is noted.
+    by; None for one that judges nothing: then that of the rules in force is noted. `version`: of a
+    pass that has versions.
     """
     if not _PASS_NAME.fullmatch(pass_name):
         raise ValueError(f"{pass_name!r} is no name of a pass")
@@ -438,7 +454,7 @@ def begin(
     def judged_by() -> str | None:
         return rules_hash or hash_in_force(location, backend, os.environ)
 
-    run = Run(location, backend, pass_name, chosen, judged_by, now, subject)
+    run = Run(location, backend, pass_name, chosen, judged_by, now, subject, version)
     try:
         yield run
     finally:

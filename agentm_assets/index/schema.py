@@ -48,6 +48,11 @@ CREATE TABLE unreadable (path VARCHAR, size BIGINT, mtime_ns BIGINT);
 CREATE TABLE embeddings (embed_hash VARCHAR, model_id VARCHAR, vector BLOB);
 CREATE TABLE published_vectors (chunk_id BIGINT, embed_hash VARCHAR);
 CREATE TABLE changes (rev BIGINT, path VARCHAR);
+CREATE TABLE ledger (
+  stage VARCHAR, target VARCHAR, fingerprint VARCHAR, version VARCHAR, rules_hash VARCHAR,
+  at VARCHAR, outcome VARCHAR, tries INTEGER
+);
+CREATE TABLE cursors (stage VARCHAR, position VARCHAR);
 CREATE TABLE coverage (
   stage VARCHAR, population BIGINT, done BIGINT, stale BIGINT, waiting BIGINT
 );

@@ -1,0 +1,204 @@
+"""What became of a note's body since it was captured: the raw text, and whether a human edited it.
+
+The revert log has the hashes of what every pass found and left, git has the bytes. A note that a
+model has rewritten is judged anew from what was there before the first rewrite. Where the body is
+not what the last pass left, or ever was found otherwise, the operator's hand was in it.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentm_assets.config.vault import VaultLocation
+from agentm_assets.contract.fingerprint import fingerprint
+from agentm_assets.contract.frontmatter import read_frontmatter
+from agentm_assets.contract.properties import text_of
+from agentm_assets.contract.spaces import space_of
+from agentm_assets.enrichment.gates.eligibility import EXTRACTIVE
+from agentm_assets.history.git import Repository
+from agentm_assets.history.revert import PASS as REVERT
+from agentm_assets.history.revert_log import GONE, Change, read_log
+from agentm_assets.history.run import open_repository
+from agentm_assets.storage.seam import StorageBackend, content_hash
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """`raw`: the note's bytes before the first rewrite, None where the file's own are the raw ones.
+    `human_edited`: the body is, or was once, not what a pass had left."""
+
+    raw: bytes | None
+    human_edited: bool
+
+
+UNTOUCHED = Past(None, False)
+
+
+class NoteHistory:
+    """The past of notes, as the revert log had it when this was made. Raises StorageError."""
+
+    def __init__(self, location: VaultLocation, backend: StorageBackend) -> None:
+        self._location = location
+        self._backend = backend
+        self._by_path: dict[str, list[Change]] | None = None
+        self._repository: Repository | None = None
+        self._opened = False
+
+    def past(self, path: str, data: bytes) -> Past:
+        """The past of the note that holds `data` now."""
+        chain = self.changes(path)
+        judged_by = text_of(read_frontmatter(data), "enriched_by")
+        if not chain or judged_by is None:
+            return UNTOUCHED
+        if self._was_edited(chain, data):
+            return Past(None, True)
+        if judged_by.startswith(EXTRACTIVE):
+            return UNTOUCHED  # it never writes a body
+        first = next((change for change in chain if change.before is not None), None)
+        raw = self._before(first) if first is not None else None
+        return Past(raw, raw is None)
+
+    def judged_fingerprint(self, path: str, data_hash: str, body: str) -> str:
+        """The fingerprint of the body when the judgment that the note carries was written.
+
+        `data_hash` and `body` are the file's content hash and the fingerprint of its body now.
+        Where nobody knows any more, it is taken for that of the body as it is.
+        """
+        chain = self.changes(path)
+        if not chain or chain[-1].after == data_hash:
+            return body
+        left = self._after(chain[-1])
+        return body if left is None else body_print(left)
+
+    def taken_back(self, path: str, data_hash: str, stamp: str, rules_hash: str) -> bool:
+        """Did the operator take back what this very version of the pass had written, and leave the
+        note as it was before?"""
+        chain = self.changes(path)
+        if not chain or chain[-1].pass_name != REVERT or chain[-1].after != data_hash:
+            return False
+        last = chain[-1]
+        if last.moved_from is not None:
+            under_its_name = self._changes_of(last.moved_from)
+            last = next(
+                (each for each in under_its_name if each.run == last.run and each.after == GONE),
+                last,
+            )
+        judged = self._before(last)
+        if judged is None:
+            return False
+        frontmatter = read_frontmatter(judged)
+        return (
+            text_of(frontmatter, "enriched_by") == stamp
+            and text_of(frontmatter, "rules_hash") == rules_hash
+        )
+
+    def corrected(self, path: str) -> tuple[bool, bool]:
+        """Whether the note's name, and whether its class was corrected before, also when that was
+        taken back: neither is corrected twice."""
+        slug = memory_class = False
+        seen: set[str] = set()
+        waiting = [path]
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            for change in self._changes_of(name):
+                if change.moved_from is not None:
+                    slug |= change.moved_from.rpartition("/")[2] != name.rpartition("/")[2]
+                    memory_class |= (
+                        space_of(change.moved_from).memory_class != space_of(name).memory_class
+                    )
+                    waiting.append(change.moved_from)
+        return slug, memory_class
+
+    def changes(self, path: str) -> list[Change]:
+        """What passes did to the note, under whatever name, oldest first; the taking away of a name
+        is left out."""
+        chain: list[Change] = []
+        name = path
+        seen: set[str] = set()
+        while name not in seen:
+            seen.add(name)
+            own = self._changes_of(name)
+            arrivals = [at for at, change in enumerate(own) if change.moved_from is not None]
+            newest = own[arrivals[-1] :] if arrivals else own
+            chain[:0] = [change for change in newest if change.after != GONE]
+            if not arrivals:
+                break
+            name = own[arrivals[-1]].moved_from or name
+        return chain
+
+    def _was_edited(self, chain: Sequence[Change], data: bytes) -> bool:
+        found = content_hash(data), body_print(data)
+        for newer, older in zip([None, *reversed(chain[1:])], reversed(chain), strict=True):
+            if newer is None:
+                next_hash, next_body = found
+            elif newer.before is None:
+                continue  # it came here by a move, which changes nothing
+            else:
+                next_hash, next_body = newer.before, None
+            if next_hash == older.after:
+                continue
+            left = self._after(older)
+            if next_body is None and newer is not None:
+                seen = self._before(newer)
+                next_body = None if seen is None else body_print(seen)
+            if left is None or next_body is None or body_print(left) != next_body:
+                return True
+        return False
+
+    def _before(self, change: Change) -> bytes | None:
+        """The bytes that the change found."""
+        repository = self._open()
+        if repository is None or change.base is None:
+            return None
+        return _having(repository, change.base, change.path, change.before)
+
+    def _after(self, change: Change) -> bytes | None:
+        """The bytes that the change left, as the run committed them."""
+        repository = self._open()
+        if repository is None:
+            return None
+        pattern = f"^Agentm-Run: {change.run}$"
+        for commit in repository.log((pattern,), f"agentm-{change.pass_name}", _MOST_COMMITS):
+            if change.path in commit.files:
+                found = _having(repository, commit.commit, change.path, change.after)
+                if found is not None:
+                    return found
+        return None
+
+    def _open(self) -> Repository | None:
+        if not self._opened:
+            self._opened = True
+            repository = open_repository(self._location)
+            self._repository = repository if isinstance(repository, Repository) else None
+        return self._repository
+
+    def _changes_of(self, path: str) -> list[Change]:
+        return self._log().get(path, [])
+
+    def _log(self) -> dict[str, list[Change]]:
+        if self._by_path is None:
+            found: defaultdict[str, list[Change]] = defaultdict(list)
+            for change in read_log(self._backend)[0]:
+                found[change.path].append(change)
+            self._by_path = dict(found)
+        return self._by_path
+
+
+_MOST_COMMITS = 1000
+"""Of one run: a pass over some 50,000 notes."""
+
+
+def body_print(data: bytes) -> str:
+    """The fingerprint of the body of a note with these bytes."""
+    return fingerprint(data[read_frontmatter(data).body_start :])
+
+
+def _having(repository: Repository, commit: str, path: str, wanted: str | None) -> bytes | None:
+    for filtered in (True, False):
+        data = repository.content(commit, path, filtered=filtered)
+        if data is not None and content_hash(data) == wanted:
+            return data
+    return None

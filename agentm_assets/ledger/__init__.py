@@ -1,0 +1,1 @@
+"""What each stage has done to which target, at which version: a cache over stamps and records."""
