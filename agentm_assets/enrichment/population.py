@@ -154,7 +154,7 @@ def _counted(names: Iterable[str]) -> dict[str, int]:
 
 _JUDGED_NOTES = f"""
 SELECT n.path, n.status, n.enriched_by, n.enriched_at, n.rules_hash, n.captured, n.fingerprint,
-       l.fingerprint, l.version, l.at, s.tries, k.resolved_path IS NOT NULL
+       l.fingerprint, l.version, l.judged_at, s.tries, k.resolved_path IS NOT NULL
 FROM notes n
 LEFT JOIN ledger l ON l.stage = '{STAGE}' AND l.target = n.path
 LEFT JOIN ledger s ON s.stage = '{STOPPED}' AND s.target = n.path AND s.fingerprint = n.fingerprint

@@ -50,7 +50,7 @@ CREATE TABLE published_vectors (chunk_id BIGINT, embed_hash VARCHAR);
 CREATE TABLE changes (rev BIGINT, path VARCHAR);
 CREATE TABLE ledger (
   stage VARCHAR, target VARCHAR, fingerprint VARCHAR, version VARCHAR, rules_hash VARCHAR,
-  at VARCHAR, outcome VARCHAR, tries INTEGER
+  judged_at VARCHAR, outcome VARCHAR, tries INTEGER
 );
 CREATE TABLE cursors (stage VARCHAR, position VARCHAR);
 CREATE TABLE coverage (

@@ -25,7 +25,7 @@ def coverage_of(
     row = connection.execute(
         f"SELECT count(*) FILTER (WHERE outcome = 'done' AND {current}), "
         f"count(*) FILTER (WHERE outcome = 'done' AND NOT ({current})), "
-        "min(at) FILTER (WHERE outcome = 'done') FROM ledger WHERE stage = ?",
+        "min(judged_at) FILTER (WHERE outcome = 'done') FROM ledger WHERE stage = ?",
         [version, rules_hash, version, rules_hash, stage],
     ).fetchone() or (0, 0, None)
     stopped = connection.execute(
