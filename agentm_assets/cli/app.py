@@ -32,6 +32,7 @@ from agentm_assets.cli import (
     recent,
     repos,
     revert,
+    review,
     rules,
     state,
     status,
@@ -93,6 +94,7 @@ app.command("install")(install.command)
 app.command("status")(status.command)
 app.command("history")(history.command)
 app.command("revert")(revert.command)
+app.add_typer(review.app, name="review")
 app.command("doctor")(doctor.command)
 app.command("demo")(demo.command)
 app.command("up")(up.command)

@@ -35,14 +35,15 @@ _NOT_JOURNALED = (
 @dataclass(frozen=True, slots=True)
 class Forgotten:
     """What became of the note. `already`: it was forgotten before and nothing was written.
-    `outcome` is what git said, None when nothing was written (`dry_run` too). `remark`: a sentence
-    for whoever asked."""
+    `outcome` is what git said, None when nothing was written (`dry_run` too), `run` the id by which
+    it is taken back. `remark`: a sentence for whoever asked."""
 
     path: str
     status: FadedStatus
     already: bool
     outcome: Outcome | None
     remark: str | None = None
+    run: str | None = None
 
 
 def forget(
@@ -54,12 +55,13 @@ def forget(
     *,
     by: str | None = None,
     dry_run: bool = False,
+    pass_name: str = PASS,
 ) -> Forgotten:
     """Set the status of the note at `path` to expired, or to superseded by the note at `by`.
 
     The reason stands in the note as `status_reason`, and in the commit. Twice is once: a note that
     is forgotten stays as it is. Nothing is ever unlinked or moved. `dry_run` checks all that and
-    writes nothing.
+    writes nothing. `pass_name`: whose run it is.
 
     Raises ForgetRefused (also for properties that can't be edited: the file is byte-identical
     then) and StorageError.
@@ -76,7 +78,7 @@ def forget(
         if dry_run:
             return Forgotten(place.key, wanted.status, False, None)
         subject = f"Forget {place}: {one_line(reason)[:MAX_REASON_CHARACTERS]}"
-        with begin(location, backend, pass_name=PASS, subject=subject) as run:
+        with begin(location, backend, pass_name=pass_name, subject=subject) as run:
             written = run.rewrite(place, lambda old: forgotten(old, wanted))
     except EditRefused as error:
         raise ForgetRefused(
@@ -91,6 +93,7 @@ def forget(
         already=not written.changed,
         outcome=run.outcome,
         remark=None if journaled else _NOT_JOURNALED,
+        run=run.run_id,
     )
 
 

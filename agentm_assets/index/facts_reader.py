@@ -394,6 +394,21 @@ class FactsReader:
         )
         return int(rows[0][0])
 
+    def judgments(self) -> tuple[tuple[str, str, str | None, str | None], ...]:
+        """(path, status, enriched_by, rules_hash) of the notes that can be judged."""
+        rows = self._rows(
+            f"SELECT path, status, enriched_by, rules_hash FROM notes WHERE {_JUDGED} ORDER BY path"
+        )
+        return tuple(rows)
+
+    def unfiled(self) -> tuple[NoteRow, ...]:
+        """The notes that can be judged and are not filed, oldest capture first."""
+        rows = self._rows(
+            f"SELECT {NOTE_COLUMNS} FROM notes WHERE {_JUDGED} AND status = 'unfiled' "
+            "ORDER BY captured, path"
+        )
+        return tuple(_note(row) for row in rows)
+
     def findings(self) -> tuple[Finding, ...]:
         """What is wrong in the vault, at most one a file, in path order."""
         rows = self._rows("SELECT path, line, code, message, cure FROM findings ORDER BY path")
@@ -428,6 +443,10 @@ _RANKED_COLUMNS = (
 _LINK_COLUMNS = (
     "path, ordinal, links.kind, target, anchor, label, start_byte, line, source, resolved_path, "
     "how, candidates"
+)
+_JUDGED = (
+    "memory_class IN ('semantic', 'procedural', 'episodic') AND generated = 0 AND kind IS NULL "
+    "AND status IN ('unfiled', 'active')"
 )
 _ENTITY_COLUMNS = (
     "path, key, entities.kind, surface, detail, mentions, start_byte, entities.confidence"
