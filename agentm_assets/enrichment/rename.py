@@ -80,18 +80,18 @@ def destination(
 
 def free_place(backend: StorageBackend, wanted: Locator, own: Locator) -> Locator | None:
     """The first free name of that kind, the note's own included; None when all are taken."""
-    stem = wanted.name.removesuffix(".md")
-    for name in _names(stem):
-        place = wanted.parent.child(f"{name}.md")
+    for place in names_like(wanted):
         if place == own or not backend.exists(place):
             return place
     return None
 
 
-def _names(stem: str) -> Iterator[str]:
-    yield stem
+def names_like(wanted: Locator) -> Iterator[Locator]:
+    """The name, and those that are tried when it is taken."""
+    stem = wanted.name.removesuffix(".md")
+    yield wanted
     for number in range(2, LAST_NUMBER + 1):
-        yield with_suffix(stem, str(number))
+        yield wanted.parent.child(f"{with_suffix(stem, str(number))}.md")
 
 
 def _targets(data: bytes) -> Iterator[str]:

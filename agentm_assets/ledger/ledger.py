@@ -75,8 +75,8 @@ def forget(connection: duckdb.DuckDBPyConnection, stage: str, targets: Sequence[
 def rows_of(connection: duckdb.DuckDBPyConnection, stage: str) -> dict[str, LedgerRow]:
     """The stage's rows by target."""
     found = connection.execute(
-        "SELECT stage, target, fingerprint, version, rules_hash, judged_at, outcome, tries FROM ledger "
-        "WHERE stage = ?",
+        "SELECT stage, target, fingerprint, version, rules_hash, judged_at, outcome, tries "
+        "FROM ledger WHERE stage = ?",
         [stage],
     ).fetchall()
     return {row[1]: LedgerRow(*row) for row in found}
