@@ -36,6 +36,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:[-_.:/][^\W\d_]+)*")
 _CODE_NAME = re.compile(
     r"[A-Za-z_][\w.]*\.[a-z_]\w*|[a-z]+(?:[A-Z][a-z]+)+|[a-z]+(?:_[a-z0-9]+)+|v?\d[\d.]*"
 )
+_NUMBERED_NAME = re.compile(r"[a-z]+(?:[_.-][a-z]+)*[_.-]?v?\d{1,2}", re.IGNORECASE)
 _LEAST_ENTROPY: Final = 2.8
 """Bits a character. Of 200 random strings of 16 letters and digits all are above 3.2."""
 
@@ -51,17 +52,17 @@ def find_assigned(text: str) -> Iterator[Found]:
         spoken = not joint.strip(" \t")  # nothing but a blank: an option of a command, or prose
         if spoken and not _is_option_or_header(text, name):
             continue
-        value = _VALUE.match(text, name.end())
+        assigned = "=" in joint or ":" in joint
+        whole = _QUOTED.match(text, name.end()) if name["password"] and assigned else None
+        value = whole or _VALUE.match(text, name.end())
         if value is None:
             continue
         start, end = value.span("value")
-        end = start + len(text[start:end].rstrip(".:!?*"))
+        if whole is None:
+            end = start + len(text[start:end].rstrip(".:!?*"))
         is_quoted = bool(value["quote"])
-        assigned = "=" in joint or ":" in joint
-        if name["password"] and assigned:
-            whole = _QUOTED.match(text, name.end())
-            if whole is not None:
-                start, end = whole.span("value")
+        if text.startswith("(", value.end("value")):
+            continue  # a call
         found = text[start:end]
         if name["password"]:
             if _is_password(found, certain=(assigned and is_quoted) or "=" in joint):
@@ -91,6 +92,8 @@ def _is_password(value: str, *, certain: bool) -> bool:
     """`certain`: an assignment, in which a plain word is a password too."""
     if len(value) < 6 or _STAND_IN.fullmatch(value):
         return False
+    if " " in value:
+        return certain
     if _WORD.fullmatch(value):
         return certain and len(value) >= 8
     if certain:
@@ -107,6 +110,8 @@ def _is_password(value: str, *, certain: bool) -> bool:
 def _is_key(value: str) -> bool:
     """Letters and digits mixed without a pattern, 16 or more."""
     if len(value) < 16 or _STAND_IN.fullmatch(value) or _WORD.fullmatch(value):
+        return False
+    if _NUMBERED_NAME.fullmatch(value):
         return False
     if not any(c.isdigit() for c in value) or not any(c.isalpha() for c in value):
         return False

@@ -10,7 +10,7 @@ from phonenumbers import NumberParseException
 from agentm_assets.privacy.found import Found
 
 _LOCAL = re.compile(r"[^\W_][\w.!#$%&'*+/=?^{|}~-]{0,63}\Z")
-_DOMAIN = re.compile(r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}(?![\w@])")
+_DOMAIN = re.compile(r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}")
 _LONGEST_LOCAL: Final = 64  # RFC 5321, 4.5.3.1.1
 _NO_TOP_LEVEL: Final = frozenset(
     {"png", "jpg", "jpeg", "gif", "webp", "svg", "js", "css", "json", "html"}
@@ -19,7 +19,7 @@ _NO_TOP_LEVEL: Final = frozenset(
 """Endings of files that are no top-level domain: `logo@2x.png`, `next@next.js`."""
 
 _PHONE = re.compile(
-    r"(?<![\w.,:/#=@+-])(?:\+|00)?\(?\d[\d ().\u00a0/\u2010-\u2013-]{5,22}\d(?![\w@])"
+    r"(?<![\w.,/#=@+-])(?:\+|00)?\(?\d[\d ().\u00a0/\u2010-\u2013-]{5,22}\d(?![\w@])"
 )
 _GROUPED = re.compile(
     r"\(?([2-9]\d{2})\)?(?:[ .\u00a0-]|(?<=\)))([2-9]\d{2})[ .\u00a0-](\d{4})(?!\d)"
@@ -76,22 +76,19 @@ def _is_cued(text: str, start: int) -> bool:
 def _is_phone(number: str, *, cued: bool) -> bool:
     digits = _DIGITS.sub("", number)
     if number.startswith("+"):
-        return _is_valid(f"+{digits}", None)
-    if number.startswith("00") and _is_valid(f"+{digits[2:]}", None):
+        return _is_number(f"+{digits}", strictly=False)
+    if number.startswith("00") and _is_number(f"+{digits[2:]}", strictly=not cued):
         return cued or not number.isdigit()
-    grouped = _GROUPED.fullmatch(number)
-    if grouped is not None and _is_valid(digits, "US"):
+    if _GROUPED.fullmatch(number) and _is_number(f"+1{digits}", strictly=True):
         return True
     return cued and 7 <= len(digits) <= 15
 
 
-def _is_valid(number: str, region: str | None) -> bool:
+def _is_number(number: str, *, strictly: bool) -> bool:
+    """`strictly`: it is given out by its country, not only of a length that the country has."""
     try:
-        parsed = phonenumbers.parse(number, region)
+        parsed = phonenumbers.parse(number, None)
     except NumberParseException:
         return False
-    return (
-        phonenumbers.is_possible_number(parsed)
-        if region is None
-        else (phonenumbers.is_valid_number(parsed))
-    )
+    valid = phonenumbers.is_valid_number if strictly else phonenumbers.is_possible_number
+    return valid(parsed)
