@@ -186,7 +186,8 @@ class _Pass:
         todo = [each for each in in_hand if not isinstance(each, Stopped)]
         rows: list[LedgerRow] = []
         renamed: list[str] = []
-        if todo or any(each.refusal.remembered for each in stopped):
+        records = self._judge.records()
+        if todo or records or any(each.refusal.remembered for each in stopped):
             with begin(
                 self._context.location,
                 self._context.backend,
@@ -205,6 +206,8 @@ class _Pass:
                     if refused is not None:
                         stopped.append(refused)
                 self._record(run, stopped)
+                for record, lines in records.items():
+                    run.record(record, lines)
             self._tally.add_outcome(run.outcome)
         for one in stopped:
             self._tally.refuse(one.refusal)
@@ -324,7 +327,10 @@ class _Pass:
     def _let_go(self, decided: Decided) -> None:
         if isinstance(decided, TooLong) or decided.scrubbed is None:
             return
-        if isinstance(decided, Stopped) and decided.refusal.gate in ("budget", "model"):
+        if isinstance(decided, Stopped) and (
+            decided.refusal.gate in ("budget", "model")
+            or decided.refusal.code in ("grounding-unable", "journal-not-written")
+        ):
             return  # what was paid for already is of use to the next run
         self._judge.through(decided.scrubbed, self._context.rules)
 

@@ -1,7 +1,7 @@
 """The judges behind one face: a model between its gates, or the one that needs nothing."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -18,6 +18,7 @@ from agentm_assets.enrichment.refusal import Refusal
 from agentm_assets.models.embedder import EmbeddingFailed
 from agentm_assets.models.protocol import Tier
 from agentm_assets.privacy.scrub import PLACEHOLDER, restore
+from agentm_assets.storage.locator import Locator
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,9 @@ class Judge(Protocol):
 
     def usage(self) -> Mapping[Tier, TierUsage]: ...
 
+    def records(self) -> Mapping[Locator, Sequence[bytes]]:
+        """Lines for the vault's machine records, since the last time; they go into the commit."""
+
     def remarks(self) -> tuple[str, ...]:
         """What the operator should hear of this judge's work in this run."""
 
@@ -117,6 +121,9 @@ class LocalJudge:
         return HandedOver()
 
     def usage(self) -> Mapping[Tier, TierUsage]:
+        return {}
+
+    def records(self) -> Mapping[Locator, Sequence[bytes]]:
         return {}
 
     def remarks(self) -> tuple[str, ...]:

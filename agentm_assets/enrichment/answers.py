@@ -1,0 +1,109 @@
+"""Answers that were paid for and whose notes are not written yet, kept on this machine.
+
+A killed run would ask for them again. Each is a file of its own in `log/answers/`, readable by the
+operator alone: it holds what a model made of a scrubbed note. It goes when the note is written or
+the answer refused.
+"""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from agentm_assets.capture.files import replace_whole
+from agentm_assets.config.vault import VaultLocation
+from agentm_assets.models.protocol import BatchProvider, ModelReply, ModelRequest, Provider, Usage
+
+KEPT_DAYS: Final = 30
+"""After that an answer is to a question that nobody asks any more."""
+
+_VERSION: Final = 1
+
+
+class KeptAnswers:
+    """The answers of one vault. Any method raises OSError when the folder can't be used."""
+
+    def __init__(self, location: VaultLocation) -> None:
+        self._folder = location.log_dir / "answers"
+
+    def get(self, model_id: str, key: str) -> ModelReply | None:
+        """The answer of that model to that question, None when there is none or it is damaged."""
+        try:
+            written: Any = json.loads(self._file(model_id, key).read_bytes())
+            usage = written["usage"]
+            if written["v"] != _VERSION:
+                return None
+            return ModelReply(
+                str(written["text"]),
+                str(written["model"]),
+                Usage(int(usage["input"]), int(usage["output"]), usage["cost"]),
+                float(written["seconds"]),
+            )
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            return None
+
+    def keep(self, model_id: str, key: str, reply: ModelReply) -> None:
+        """On return the answer is on the disk."""
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        used = reply.usage
+        written = {
+            "v": _VERSION,
+            "text": reply.text,
+            "model": reply.model,
+            "seconds": reply.seconds,
+            "usage": {"input": used.input_tokens, "output": used.output_tokens, "cost": used.cost},
+        }
+        replace_whole(self._file(model_id, key), json.dumps(written))
+
+    def drop(self, model_id: str, key: str) -> None:
+        self._file(model_id, key).unlink(missing_ok=True)
+
+    def sweep(self, now_seconds: float) -> None:
+        """Remove what is older than KEPT_DAYS. `now_seconds` since the epoch."""
+        for file in self._folder.glob("*.json*"):
+            with suppress(FileNotFoundError):
+                if now_seconds - file.stat().st_mtime > KEPT_DAYS * 86_400:
+                    file.unlink()
+
+    def _file(self, model_id: str, key: str) -> Path:
+        name = sha256(f"{model_id}\0{key}".encode("utf-8", "replace")).hexdigest()[:40]
+        return self._folder / f"{name}.json"
+
+
+class KeepingProvider:
+    """The same model; what it answers is kept, and what is kept is not asked about again."""
+
+    def __init__(self, provider: Provider, kept: KeptAnswers) -> None:
+        self._provider = provider
+        self._kept = kept
+
+    @property
+    def model_id(self) -> str:
+        return self._provider.model_id
+
+    @property
+    def batches(self) -> BatchProvider | None:
+        return self._provider.batches
+
+    def ask(self, request: ModelRequest, *, timeout: float) -> ModelReply:
+        """Raises ModelError, and OSError when the answer can't be kept."""
+        held = self._kept.get(self.model_id, request.key)
+        if held is not None:
+            return held
+        reply = self._provider.ask(request, timeout=timeout)
+        self._kept.keep(self.model_id, request.key, reply)
+        return reply
+
+    def reachable(self, *, timeout: float) -> str | None:
+        return self._provider.reachable(timeout=timeout)
+
+
+def named(request: ModelRequest, work: Mapping[str, str]) -> ModelRequest:
+    """The request under a key that also says under what it is asked: the same note under other
+    rules, by another prompt or with other words of the asker is another question."""
+    parts = json.dumps([request.key, request.schema_name, sorted(work.items())])
+    digest = sha256(parts.encode("utf-8", "replace")).hexdigest()[:48]
+    return replace(request, key=f"{request.schema_name[:12]}-{digest}")
