@@ -1,5 +1,6 @@
 """A vault in git with an index, and passes over it."""
 
+import json
 import os
 import subprocess
 from collections.abc import Callable, Sequence
@@ -8,13 +9,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from model_servers import KEY, Asked, ModelServer
+
 from agentm_assets.config.vault import VaultLocation
 from agentm_assets.contract.rules import LoadedRules, load_rules
+from agentm_assets.enrichment.answers import KeptAnswers
+from agentm_assets.enrichment.batches import Batches
 from agentm_assets.enrichment.enrich import EnrichContext, enrich
 from agentm_assets.enrichment.extractive.judge import ExtractiveJudge
 from agentm_assets.enrichment.gates.budget import Budget
 from agentm_assets.enrichment.judges import Judge, LocalJudge, vocabulary_of
 from agentm_assets.enrichment.ledger_sync import bring_up_to_date
+from agentm_assets.enrichment.model_judge import Asker, ModelJudge
 from agentm_assets.enrichment.population import Population, population
 from agentm_assets.enrichment.report import PassReport
 from agentm_assets.enrichment.subject import Trigger
@@ -22,6 +28,9 @@ from agentm_assets.history.captures import settle
 from agentm_assets.index.publish import publish_facts
 from agentm_assets.index.reconcile import ReconcileOptions, reconcile
 from agentm_assets.index.store import IndexStore
+from agentm_assets.models.anthropic import AnthropicProvider
+from agentm_assets.models.pace import Pace
+from agentm_assets.models.prices import Price
 from agentm_assets.storage.seam import StorageBackend
 from agentm_assets.storage.vault import Vault
 
@@ -178,3 +187,79 @@ class House:
             month=month,
             asked_with=asked_with or {},
         )
+
+
+def answer(**changed: Any) -> str:
+    """What a good model says."""
+    fields = {
+        "type": "fix",
+        "altitude": "canonical",
+        "class": "procedural",
+        "title": "Stale cache breaks the build",
+        "slug": "stale-cache-breaks-the-build",
+        "tags": ["build"],
+        "aliases": [],
+        "summary": None,
+        "body": None,
+        "confidence": 0.9,
+    }
+    return json.dumps(fields | changed)
+
+
+FAITHFUL = json.dumps({"faithful": True, "claim": None})
+
+
+def well(asked: Asked, **changed: Any) -> str:
+    """A model that judges well and finds what it is shown faithful."""
+    return FAITHFUL if is_grounding(asked) else answer(**changed)
+
+
+def is_grounding(asked: Asked) -> bool:
+    return asked.schema is not None and "faithful" in asked.schema["properties"]
+
+
+def judgments(server: ModelServer) -> int:
+    """How often a judgment was asked for."""
+    return sum(not is_grounding(asked) for asked in server.asked)
+
+
+def provider_of(server: ModelServer, model: str = "test-model") -> AnthropicProvider:
+    waits = Waits()
+    return AnthropicProvider(model, KEY, base_url=server.url, price=Price(1, 5), pace=waits.pace)
+
+
+class Waits:
+    """A clock that only sleeping moves."""
+
+    def __init__(self) -> None:
+        self.at = 0.0
+
+    def sleep(self, seconds: float) -> None:
+        self.at += seconds
+
+    @property
+    def pace(self) -> Pace:
+        return Pace(self.sleep, lambda: self.at, lambda: 0.0, lambda: NOW)
+
+
+NOW = datetime(2026, 4, 12, 8, 15, tzinfo=UTC)
+
+
+def model_judge(
+    house: House,
+    server: ModelServer,
+    *,
+    trigger: Trigger = "batch",
+    by_batch: bool = False,
+    **options: Any,
+) -> ModelJudge:
+    """The pass's judge, asking that server for both tiers."""
+    provider = provider_of(server)
+    asker = Asker("strong", provider, 30.0)
+    kept = KeptAnswers(house.location)
+    batches = None
+    if by_batch:
+        batches = Batches(
+            house.location, provider.model_id, provider.batches, kept, timeout=30.0, now=house.clock
+        )
+    return ModelJudge(asker, asker, kept, trigger, batches=batches, **options)
