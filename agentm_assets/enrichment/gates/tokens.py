@@ -8,7 +8,7 @@ from agentm_assets.enrichment.gates.haystack import Haystack
 from agentm_assets.enrichment.judgment import Judgment
 from agentm_assets.enrichment.refusal import Refusal
 from agentm_assets.enrichment.subject import Subject
-from agentm_assets.privacy.scrub import PLACEHOLDER, scrub
+from agentm_assets.privacy.scrub import PLACEHOLDER, scrub_together
 
 MOST_NAMED: Final = 6
 _LONGEST_NAMED: Final = 60
@@ -27,13 +27,15 @@ def refuse_lost_tokens(subject: Subject, judgment: Judgment) -> Refusal | None:
     """
     if judgment.body is None:
         return None  # the body stays, and with it what it holds
-    scrubbed = scrub(subject.source)
-    after = Haystack(written_text(subject, judgment))
-    secrets = dict.fromkeys(found[0] for found in PLACEHOLDER.finditer(scrubbed.text))
-    bare = PLACEHOLDER.sub(" ", scrubbed.text)
-    lost = [name for name in secrets if not after.holds_whole(_one_line(scrubbed.originals[name]))]
+    written = written_text(subject, judgment)
+    before, after = scrub_together(subject.source, written)
+    # A name inside an address that stays is no mention of the name.
+    kept, whole = Haystack(PLACEHOLDER.sub(" ", after.text)), Haystack(written)
+    secrets = dict.fromkeys(found[0] for found in PLACEHOLDER.finditer(before.text))
+    lost = [name for name in secrets if not whole.holds_whole(_one_line(before.originals[name]))]
+    bare = PLACEHOLDER.sub(" ", before.text)
     lost += islice(
-        (_shown(token.text) for token in distinctive_tokens(bare) if not after.holds(token)),
+        (_shown(token.text) for token in distinctive_tokens(bare) if not kept.holds(token)),
         MOST_NAMED,
     )
     if not lost:
@@ -49,14 +51,14 @@ def refuse_lost_tokens(subject: Subject, judgment: Judgment) -> Refusal | None:
 
 def written_text(subject: Subject, judgment: Judgment) -> str:
     """All that the note would hold after the answer: its properties, then its body."""
-    kept = [
+    stays = [
         part
         for key, field in subject.frontmatter.fields.items()
         if key not in _REPLACED
         for part in (field.text, *field.items)
     ]
     named = (judgment.title, judgment.summary or "", *judgment.tags, *judgment.aliases)
-    return "\n".join((*kept, *named, judgment.body or subject.body))
+    return "\n".join((*stays, *named, judgment.body or subject.body))
 
 
 def _one_line(text: str) -> str:
