@@ -102,8 +102,9 @@ class KeepingProvider:
 
 
 def named(request: ModelRequest, work: Mapping[str, str]) -> ModelRequest:
-    """The request under a key that also says under what it is asked: the same note under other
-    rules, by another prompt or with other words of the asker is another question."""
-    parts = json.dumps([request.key, request.schema_name, sorted(work.items())])
+    """The request under a key that is that of the work: the same bytes under other rules, by
+    another prompt or with other words of the asker are another question, and the same bytes under
+    another name are not."""
+    parts = json.dumps([request.schema_name, sorted(work.items())])
     digest = sha256(parts.encode("utf-8", "replace")).hexdigest()[:48]
     return replace(request, key=f"{request.schema_name[:12]}-{digest}")

@@ -28,6 +28,7 @@ from agentm_assets.enrichment.judges import IN_BATCH, HandedOver, TierUsage
 from agentm_assets.enrichment.judgment import Judgment
 from agentm_assets.enrichment.prompt import judgment_request
 from agentm_assets.enrichment.refusal import Refusal
+from agentm_assets.enrichment.rewritable import is_renamable, is_rewritable
 from agentm_assets.enrichment.subject import Subject, Trigger
 from agentm_assets.enrichment.version import stamp_of
 from agentm_assets.models.protocol import (
@@ -143,8 +144,8 @@ class ModelJudge:
             return None
         claims = "\0".join((judgment.title, judgment.summary or "", judgment.body or ""))
         request = named(
-            grounding_request(scrubbed, judgment, f"ground-{_digest(claims)}"),
-            {"note": self._question(scrubbed, rules).key},
+            grounding_request(scrubbed, judgment, "grounding"),
+            {"note": self._question(scrubbed, rules).key, "claims": _digest(claims)},
         )
         self._note_key(scrubbed, self._checker, request)
         reply = self._kept.get(self._checker.provider.model_id, request.key)
@@ -184,8 +185,18 @@ class ModelJudge:
             self._trigger,
             asked_with=tuple(scrub(each).text for each in asked),
         )
-        told = "\0".join(asked) if self._trigger == "eager" else ""
-        return named(request, {"stamp": self.stamp, "rules": rules.rules_hash, "asked with": told})
+        subject = scrubbed.subject
+        return named(
+            request,
+            {
+                "stamp": self.stamp,
+                "rules": rules.rules_hash,
+                "file": subject.data_hash,
+                "source": _digest(subject.source),
+                "asked with": "\0".join(asked) if self._trigger == "eager" else "",
+                "may": f"{is_rewritable(subject)} {is_renamable(subject)}",
+            },
+        )
 
     def _in_batch(
         self,

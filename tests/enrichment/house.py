@@ -11,7 +11,7 @@ from typing import Any
 
 from model_servers import KEY, Asked, ModelServer
 
-from agentm_assets.config.vault import VaultLocation
+from agentm_assets.config.vault import VaultLocation, locate
 from agentm_assets.contract.rules import LoadedRules, load_rules
 from agentm_assets.enrichment.answers import KeptAnswers
 from agentm_assets.enrichment.batches import Batches
@@ -32,6 +32,7 @@ from agentm_assets.models.anthropic import AnthropicProvider
 from agentm_assets.models.pace import Pace
 from agentm_assets.models.prices import Price
 from agentm_assets.storage.seam import StorageBackend
+from agentm_assets.storage.selection import open_backend
 from agentm_assets.storage.vault import Vault
 
 UNFILED = """---
@@ -223,7 +224,7 @@ def judgments(server: ModelServer) -> int:
     return sum(not is_grounding(asked) for asked in server.asked)
 
 
-def provider_of(server: ModelServer, model: str = "test-model") -> AnthropicProvider:
+def provider_of(server: "ModelServer | At", model: str = "test-model") -> AnthropicProvider:
     waits = Waits()
     return AnthropicProvider(model, KEY, base_url=server.url, price=Price(1, 5), pace=waits.pace)
 
@@ -247,7 +248,7 @@ NOW = datetime(2026, 4, 12, 8, 15, tzinfo=UTC)
 
 def model_judge(
     house: House,
-    server: ModelServer,
+    server: "ModelServer | At",
     *,
     trigger: Trigger = "batch",
     by_batch: bool = False,
@@ -263,3 +264,25 @@ def model_judge(
             house.location, provider.model_id, provider.batches, kept, timeout=30.0, now=house.clock
         )
     return ModelJudge(asker, asker, kept, trigger, batches=batches, **options)
+
+
+def reopened(now: str) -> House:
+    """The house of the environment, in another process. `now`: seconds since the epoch."""
+    location = locate(os.environ)
+    clock = Clock()
+    clock.now = datetime.fromtimestamp(float(now), UTC)
+    store = IndexStore(location.duckdb_file)
+    return House(
+        location.root, location, open_backend(location), store, clock, dict(os.environ), runs=70
+    )
+
+
+@dataclass
+class At:
+    """A server that runs elsewhere."""
+
+    url: str
+
+
+def provider_at(url: str) -> At:
+    return At(url)
