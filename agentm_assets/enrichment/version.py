@@ -9,7 +9,7 @@ from agentm_assets.enrichment.gates.schema import answer_fields
 from agentm_assets.enrichment.prompt import PROMPT_HASH
 from agentm_assets.models.protocol import Tier
 
-_JUDGING_GATES: Final = (
+JUDGING_GATES: Final = (
     "aliases.py",
     "answer_json.py",
     "dates.py",
@@ -34,7 +34,7 @@ def stamp_of(model_id: str, tier: Tier) -> str:
 def _hash_of_gates() -> str:
     digest = hashlib.sha256()
     folder = resources.files("agentm_assets.enrichment.gates")
-    for name in _JUDGING_GATES:
+    for name in JUDGING_GATES:
         digest.update(folder.joinpath(name).read_bytes())
     return digest.hexdigest()[:12]
 

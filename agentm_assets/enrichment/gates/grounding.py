@@ -35,7 +35,7 @@ _CODES: Final[dict[TokenKind, str]] = {
     "name": "new-name",
 }
 
-_SCHEME = re.compile(r"\]\([ \t]*<?([A-Za-z][A-Za-z0-9+.-]{0,30}:[^\s<>)]*)")
+_SCHEME = re.compile(r"\]\([ \t]*<?([A-Za-z][A-Za-z0-9+.-]{0,30}:(?!//)[^\s<>)]*)")
 
 SYSTEM: Final = """\
 You compare a rewritten note with the source it was made from. You decide one thing: does the \
