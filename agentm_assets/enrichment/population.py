@@ -11,6 +11,7 @@ from agentm_assets.contract.excludes import is_excluded
 from agentm_assets.contract.rules import LoadedRules
 from agentm_assets.contract.spaces import is_model_exempt
 from agentm_assets.enrichment.gates.eligibility import EXTRACTIVE
+from agentm_assets.enrichment.staleness import OPERATOR
 
 STAGE: Final = "enrichment"
 STOPPED: Final = "enrichment-stopped"
@@ -86,6 +87,8 @@ def population(
         if only is not None and path not in only:
             continue
         eligible += 1
+        if by == OPERATOR:
+            continue
         judged_fingerprint, version, judged_at, tries = ledger
         if (version, judged_at) != (by, at):
             judged_fingerprint = None  # of another judgment than the note's

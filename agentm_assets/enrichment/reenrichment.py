@@ -54,8 +54,7 @@ class NoteHistory:
             return Past(None, True)
         if judged_by.startswith(EXTRACTIVE):
             return UNTOUCHED  # it never writes a body
-        first = next((change for change in chain if change.before is not None), None)
-        raw = self._before(first) if first is not None else None
+        raw = self._before(chain[0])
         return Past(raw, raw is None)
 
     def judged_fingerprint(self, path: str, data_hash: str, body: str) -> str:
@@ -76,14 +75,7 @@ class NoteHistory:
         chain = self.changes(path)
         if not chain or chain[-1].pass_name != REVERT or chain[-1].after != data_hash:
             return False
-        last = chain[-1]
-        if last.moved_from is not None:
-            under_its_name = self._changes_of(last.moved_from)
-            last = next(
-                (each for each in under_its_name if each.run == last.run and each.after == GONE),
-                last,
-            )
-        judged = self._before(last)
+        judged = self._before(chain[-1])
         if judged is None:
             return False
         frontmatter = read_frontmatter(judged)
@@ -134,10 +126,8 @@ class NoteHistory:
         for newer, older in zip([None, *reversed(chain[1:])], reversed(chain), strict=True):
             if newer is None:
                 next_hash, next_body = found
-            elif newer.before is None:
-                continue  # it came here by a move, which changes nothing
             else:
-                next_hash, next_body = newer.before, None
+                next_hash, next_body = self._origin(newer).before or "", None
             if next_hash == older.after:
                 continue
             left = self._after(older)
@@ -150,10 +140,20 @@ class NoteHistory:
 
     def _before(self, change: Change) -> bytes | None:
         """The bytes that the change found."""
-        repository = self._open()
-        if repository is None or change.base is None:
+        repository, origin = self._open(), self._origin(change)
+        if repository is None or origin.base is None:
             return None
-        return _having(repository, change.base, change.path, change.before)
+        return _having(repository, origin.base, origin.path, origin.before)
+
+    def _origin(self, change: Change) -> Change:
+        """The change itself; for one that gave the file another name, what the run did to the old
+        name: that says which bytes were there before."""
+        if change.moved_from is None:
+            return change
+        for other in self._changes_of(change.moved_from):
+            if other.run == change.run and other.after == GONE:
+                return other
+        return change
 
     def _after(self, change: Change) -> bytes | None:
         """The bytes that the change left, as the run committed them."""
