@@ -13,6 +13,7 @@ from agentm_assets.enrichment.subject import Trigger
 from agentm_assets.enrichment.voice import voice
 from agentm_assets.extract.tokens import estimated_tokens
 from agentm_assets.models.protocol import ModelRequest
+from agentm_assets.privacy.scrub import PLACEHOLDER, scrub
 
 _SYSTEM: Final = """\
 You file notes in one person's memory. You are given one note. You say what it is, and you write \
@@ -61,6 +62,7 @@ _PARTS: Final = (_SYSTEM, _ALIASES_EAGER, _ALIASES_BATCH, _BODY_STAYS, _TITLE_ST
 PROMPT_HASH: Final = hashlib.sha256("\0".join((*_PARTS, voice())).encode()).hexdigest()[:16]
 """Of all that is said besides the rules (they have a hash of their own) and the note."""
 
+_TAKEN_OUT: Final = "(taken out)"
 _LEAST_OUTPUT: Final = 700
 """Tokens of the fields beside the body, with room."""
 _GROWTH: Final = 1.5
@@ -83,7 +85,8 @@ def judgment_request(
     if scrubbed.aliases:
         known.append(f"Aliases it has: {', '.join(map(_on_one_line, scrubbed.aliases))}")
     if trigger == "eager" and asked_with:
-        known.append(f"The asker's words: {'; '.join(map(_on_one_line, asked_with))}")
+        asked = (_on_one_line(PLACEHOLDER.sub(_TAKEN_OUT, each)) for each in asked_with)
+        known.append(f"The asker's words: {'; '.join(asked)}")
     task = [fenced_data("note", "\n".join((*known, "", source)))]
     if not is_rewritable(subject):
         task.append(_BODY_STAYS)
@@ -112,8 +115,8 @@ def system_text(rules: LoadedRules, trigger: Trigger) -> str:
         (
             head,
             voice(),
-            f"# Types\n\n{_types(rules)}",
-            f"# The operator's rules\n\n{rules.prose.strip()}",
+            f"# Types\n\n{_without_secrets(_types(rules))}",
+            f"# The operator's rules\n\n{_without_secrets(rules.prose.strip())}",
         )
     )
 
@@ -125,6 +128,11 @@ def _types(rules: LoadedRules) -> str:
         f"{rules.definitions.get(name, 'as its name says')}"
         for name in block.memory_types
     )
+
+
+def _without_secrets(text: str) -> str:
+    """The rules as a model may see them. Their placeholders would be taken for the note's."""
+    return PLACEHOLDER.sub(_TAKEN_OUT, scrub(text).text)
 
 
 def _key(scrubbed: ScrubbedSubject) -> str:

@@ -60,6 +60,18 @@ def test_no_secret_is_in_a_request(note: Note, shown: Shown, rules: LoadedRules)
     assert "Title: Ask \u27e6email-1\u27e7" in request.user
 
 
+def test_no_secret_of_the_rules_is_sent_nor_taken_for_one_of_the_note(
+    note: Note, shown: Shown, rules: LoadedRules
+) -> None:
+    prose = f"{rules.prose}\nMy address is op@acme.example; password: kettle-77!x.\n"
+    asked = ("what did \u27e6email-1\u27e7 say",)
+    request = judgment_request(
+        shown(note()), replace(rules, prose=prose), "eager", asked_with=asked
+    )
+    assert "My address is (taken out); password: (taken out)." in request.system
+    assert "The asker's words: what did (taken out) say" in request.user
+
+
 def test_eager_and_batch_differ_in_the_asker_alone(
     note: Note, shown: Shown, rules: LoadedRules
 ) -> None:
