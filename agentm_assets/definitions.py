@@ -5,10 +5,14 @@ from collections.abc import Mapping
 
 import dagster as dg
 
+from agentm_assets.enrichment.assets import coverage, notes, review
+from agentm_assets.enrichment.assets import jobs as enrichment_jobs
 from agentm_assets.index.assets import checks, jobs, sources, tables
 from resources.embedder import EmbedderResource
+from resources.models import ModelsResource
 from resources.progress import ProgressReporter
 from resources.workspace import WorkspaceResource
+from schedules.enrichment import hourly_enrichment, nightly_enrichment
 from schedules.index import hourly_reconcile, nightly_verify
 from schedules.prune import nightly_prune, prune_history
 from sensors.failed_runs import failed_runs
@@ -23,14 +27,28 @@ def build_defs(overrides: Mapping[str, object] | None = None) -> dg.Definitions:
     resources: dict[str, object] = {
         "workspace": workspace,
         "embedder": EmbedderResource(workspace=workspace),
+        "models": ModelsResource(workspace=workspace),
         "progress": ProgressReporter(),
     }
     return dg.Definitions(
-        assets=[*sources.SOURCES, *tables.ASSETS],
+        assets=[
+            *sources.SOURCES,
+            *tables.ASSETS,
+            notes.enriched_notes,
+            notes.reenriched_notes,
+            review.review_queue,
+            coverage.coverage,
+        ],
         asset_checks=checks.CHECKS,
-        jobs=[*jobs.JOBS, prune_history],
+        jobs=[*jobs.JOBS, *enrichment_jobs.JOBS, prune_history],
         sensors=[vault_files, rules_file, failed_runs],
-        schedules=[hourly_reconcile, nightly_verify, nightly_prune],
+        schedules=[
+            hourly_reconcile,
+            hourly_enrichment,
+            nightly_enrichment,
+            nightly_verify,
+            nightly_prune,
+        ],
         resources=resources | dict(overrides or {}),
         executor=dg.in_process_executor,
     )

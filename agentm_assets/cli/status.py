@@ -23,18 +23,21 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Show what is indexed, what waits for the next pass, and what is wrong in the vault."""
-    from agentm_assets.config.vault import locate
+    from agentm_assets.cli.judged import judged_state
+    from agentm_assets.config.settings import Settings
     from agentm_assets.history.captures import standing
     from agentm_assets.index.state import read_state
 
     with failures_reported():
-        location = locate(os.environ, vault=vault, profile=profile)
+        settings = Settings.load(os.environ, vault=vault, profile=profile)
+        location = settings.location
         state = read_state(location, os.environ)
         captures = _captures(location)
         git = standing(location)
+        judged = judged_state(settings)
     if as_json:
         numbers = dataclasses.asdict(state) | dataclasses.asdict(captures)
-        print_json(numbers | {"uncommitted_captures": git.uncommitted})
+        print_json(numbers | {"uncommitted_captures": git.uncommitted} | judged.numbers())
         return
     for key, value in (
         ("vault", state.vault),
@@ -45,7 +48,8 @@ def command(
         ("rules", state.rules),
         ("waiting", _waiting(state.changed, state.deleted)),
         ("git", git.text),
-        ("stale", f"{state.stale_notes:,} notes judged under other rules"),
+        ("unjudged", judged.waiting_text),
+        ("stale", judged.stale_text),
         ("captures", _captured(captures)),
         ("findings", f"{len(state.findings):,}"),
     ):

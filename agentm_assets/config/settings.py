@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from agentm_assets.config import directories
+from agentm_assets.config.enrichment_table import EnrichmentTable
 from agentm_assets.config.errors import ConfigError
 from agentm_assets.config.models_table import ModelsTable, named_model
 from agentm_assets.config.toml_file import line_of_key, read_toml
@@ -79,6 +80,7 @@ class ProfileTable(_Table):
     embedder: EmbedderTable = EmbedderTable()
     entities: EntitiesTable = EntitiesTable()
     models: ModelsTable = ModelsTable()
+    enrichment: EnrichmentTable = EnrichmentTable()
 
 
 class AgentmFile(_Table):
@@ -121,6 +123,7 @@ class Settings(BaseSettings):
     embedder_model: str = Field(min_length=1)
     entities: EntitiesTable = EntitiesTable()
     models: ModelsTable = ModelsTable()
+    enrichment: EnrichmentTable = EnrichmentTable()
 
     @classmethod
     def settings_customise_sources(
@@ -150,6 +153,7 @@ class Settings(BaseSettings):
             "embedder_model": chosen.embedder.model,
             "entities": chosen.entities,
             "models": _models(env, chosen.models),
+            "enrichment": chosen.enrichment,
         }
         values |= _Variables(cls, env)()
         try:

@@ -51,7 +51,7 @@ class Change:
 @dataclass(frozen=True, slots=True)
 class Staleness:
     """Counts of notes that add up to `population`: never judged, judged and current, stale.
-    `awaiting_model`: those of the stale that a model has judged and no model can judge again now.
+    `awaiting_model`: those of the stale that wait for a model which can't be asked now.
     `changes`: the most notes first."""
 
     population: int
@@ -70,9 +70,10 @@ class Staleness:
 
 
 def staleness(
-    notes: Iterable[Judged], rules: LoadedRules, stamp: str, location: VaultLocation
+    notes: Iterable[Judged], rules: LoadedRules, stamp: str | None, location: VaultLocation
 ) -> Staleness:
-    """`stamp`: of the judge that would be asked now."""
+    """`stamp`: of the judge that would be asked now; None where none can be: then a judgment is not
+    told stale by its judge."""
     population = unjudged = current = awaiting = 0
     stale: Counter[tuple[Cause, str]] = Counter()
     for note in notes:
@@ -83,13 +84,14 @@ def staleness(
         if by is None:
             unjudged += 1
             continue
-        by_model = not by.startswith(EXTRACTIVE) and stamp.startswith(EXTRACTIVE)
+        waits = stamp is None or (not by.startswith(EXTRACTIVE) and stamp.startswith(EXTRACTIVE))
         if by == OPERATOR:
             current += 1
         elif hash_ != rules.rules_hash:
             stale["rules", hash_] += 1
-            awaiting += by_model
-        elif by == stamp or by_model:  # of another version alone, a model's judgment is the better
+            awaiting += waits
+        elif stamp is None or by == stamp or waits:
+            # Of another version alone, a model's judgment is better than none.
             current += 1
         else:
             stale["prompt" if _model(by) == _model(stamp) else "model", by] += 1
@@ -102,7 +104,7 @@ def staleness(
         changes=tuple(
             Change(cause, was, rules.rules_hash, notes, what_changed(location, was, rules))
             if cause == "rules"
-            else Change(cause, was, stamp, notes)
+            else Change(cause, was, stamp or "", notes)
             for (cause, was), notes in sorted(stale.items(), key=lambda item: (-item[1], item[0]))
         ),
     )

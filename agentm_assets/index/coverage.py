@@ -1,5 +1,6 @@
 """Coverage: of everything that a stage works on, how much is done, stale, and waiting."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -19,19 +20,16 @@ class StageCoverage:
     waiting: int
 
 
-def measure(
-    connection: duckdb.DuckDBPyConnection, *, rules_hash: str | None, model_id: str | None
-) -> tuple[StageCoverage, ...]:
-    """Compute all stages' coverage from the tables.
-
-    `rules_hash` None (broken rules): nothing can be told stale. `model_id` None: no embedder.
-    """
-    filed = _counts(connection, _FILING, [rules_hash, rules_hash])
-    embedded = _counts(connection, _EMBEDDING, [model_id, model_id])
-    return (StageCoverage("filing", *filed), StageCoverage("embedding", *embedded))
+def embedding_coverage(
+    connection: duckdb.DuckDBPyConnection, model_id: str | None
+) -> StageCoverage:
+    """How many chunks have a vector. `model_id` None: no embedder."""
+    row = connection.execute(_EMBEDDING, [model_id, model_id]).fetchone()
+    population, done, ever, never = (int(value) for value in row or (0, 0, 0, 0))
+    return StageCoverage("embedding", population, done, ever - done, never)
 
 
-def store(connection: duckdb.DuckDBPyConnection, stages: tuple[StageCoverage, ...]) -> None:
+def store(connection: duckdb.DuckDBPyConnection, stages: Sequence[StageCoverage]) -> None:
     """Replace the coverage table."""
     connection.execute("DELETE FROM coverage")
     insert(
@@ -42,16 +40,6 @@ def store(connection: duckdb.DuckDBPyConnection, stages: tuple[StageCoverage, ..
     )
 
 
-# A memory in an observational class is judged once it carries the stamp of the rules it was judged
-# under; the stamp of other rules is stale.
-_FILING = """
-SELECT count(*),
-       count(*) FILTER (WHERE rules_hash IS NOT NULL AND (?::VARCHAR IS NULL OR rules_hash = ?)),
-       count(*) FILTER (WHERE rules_hash IS NOT NULL),
-       count(*) FILTER (WHERE rules_hash IS NULL)
-FROM notes WHERE memory_class IN ('semantic', 'procedural', 'episodic')
-"""
-
 _EMBEDDING = """
 SELECT count(*), count(*) FILTER (WHERE current), count(*) FILTER (WHERE any_model),
        count(*) FILTER (WHERE NOT any_model)
@@ -61,11 +49,3 @@ FROM (
   FROM chunks
 )
 """
-
-
-def _counts(
-    connection: duckdb.DuckDBPyConnection, query: str, parameters: list[str | None]
-) -> tuple[int, int, int, int]:
-    row = connection.execute(query, parameters).fetchone()
-    population, done, ever, never = (int(value) for value in row or (0, 0, 0, 0))
-    return population, done, ever - done, never

@@ -385,15 +385,6 @@ class FactsReader:
         """Paths of the files of the vault that are no notes."""
         return frozenset(row[0] for row in self._rows("SELECT path FROM attachments"))
 
-    def stale_notes(self, rules_hash: str) -> int:
-        """How many notes carry the stamp of other rules than these."""
-        rows = self._rows(
-            "SELECT count(*) FROM notes WHERE rules_hash IS NOT NULL AND rules_hash <> ? "
-            "AND memory_class IN ('semantic', 'procedural', 'episodic')",
-            (rules_hash,),
-        )
-        return int(rows[0][0])
-
     def judgments(self) -> tuple[tuple[str, str, str | None, str | None], ...]:
         """(path, status, enriched_by, rules_hash) of the notes that can be judged."""
         rows = self._rows(

@@ -51,12 +51,14 @@ Progress = Callable[[str, int, int], None]
 @dataclass(frozen=True, slots=True)
 class ReconcileOptions:
     """`full` extracts every note anew; `hash_all` trusts no stamp; `limit` bounds the changed notes
-    of one pass; `accept_deletions` releases the mass-deletion brake."""
+    of one pass; `accept_deletions` releases the mass-deletion brake. `only`: no other paths are
+    looked at, so that whatever else has changed is still seen as changed."""
 
     full: bool = False
     hash_all: bool = False
     limit: int | None = None
     accept_deletions: bool = False
+    only: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +150,9 @@ def _pass(
         record_attachments(connection, plan.scan.attachments)
         relinked = sorted(set(settle(connection)) - set(plan.todo))
         _record_changes(connection, relinked)
-        _replace_scan_findings(connection, plan.scan, tally.unreadable)
-        set_meta(connection, "last_pass_ns", str(int(now * 1e9)))
+        if options.only is None:  # else the next whole pass must still find what this one left
+            _replace_scan_findings(connection, plan.scan, tally.unreadable)
+            set_meta(connection, "last_pass_ns", str(int(now * 1e9)))
         set_meta(connection, "rules_hash", rules.rules_hash if rules else "")
         counts = _counts(connection)
         findings = all_findings(connection)
@@ -196,6 +199,13 @@ def _plan(
         hash_all=options.hash_all,
         unknown=scan.unknown,
     )
+    if options.only is not None:
+        found = dataclasses.replace(
+            found,
+            changed=tuple(path for path in found.changed if path in options.only),
+            suspects=tuple(path for path in found.suspects if path in options.only),
+            deleted=tuple(path for path in found.deleted if path in options.only),
+        )
     todo = sorted({*found.changed, *found.suspects})
     limit = len(todo) if options.limit is None else options.limit
     return _Plan(
@@ -315,7 +325,8 @@ def _delete(
             if first_seen is None or float(first_seen) > now:
                 set_meta(connection, "mass_deletion_seen", str(now))
             return 0, len(gone)
-    connection.execute("DELETE FROM meta WHERE key = 'mass_deletion_seen'")
+    if options.only is None:
+        connection.execute("DELETE FROM meta WHERE key = 'mass_deletion_seen'")
     if gone:
         forget_keys(connection, gone)
         delete_notes(connection, gone)

@@ -26,7 +26,6 @@ class IndexState:
     aliases: int
     rules: str  # the hash, or why they can't be used
     rules_ok: bool
-    stale_notes: int  # judged under rules that have changed since
     changed: int
     deleted: int
     findings: tuple[Finding, ...]
@@ -36,10 +35,9 @@ def read_state(location: VaultLocation, env: Mapping[str, str]) -> IndexState:
     """Read it. Raises ServingUnreadable when nothing is indexed yet, ConfigError, StorageError."""
     vault = open_vault(location)
     try:
-        loaded = load_rules(vault, env)
-        rules, rules_hash = loaded.rules_hash, loaded.rules_hash
+        rules, rules_ok = load_rules(vault, env).rules_hash, True
     except RulesError as error:
-        rules, rules_hash = f"broken, filing halts: {error}", None
+        rules, rules_ok = f"broken, filing halts: {error}", False
     with _published(location) as facts:
         counts = facts.counts
         pending = pending_changes(vault.scan(), facts.manifest(), facts.attachments())
@@ -52,8 +50,7 @@ def read_state(location: VaultLocation, env: Mapping[str, str]) -> IndexState:
             entities=counts.entities,
             aliases=counts.aliases,
             rules=rules,
-            rules_ok=rules_hash is not None,
-            stale_notes=facts.stale_notes(rules_hash) if rules_hash else 0,
+            rules_ok=rules_ok,
             changed=len(pending.changed) + len(pending.attachments),
             deleted=len(pending.deleted),
             findings=facts.findings(),

@@ -38,7 +38,6 @@ STATUS_KEYS = [
     "aliases",
     "rules",
     "rules_ok",
-    "stale_notes",
     "changed",
     "deleted",
     "findings",
@@ -46,6 +45,11 @@ STATUS_KEYS = [
     "reinforcements_waiting",
     "refusals",
     "uncommitted_captures",
+    "stale_notes",
+    "stale_because",
+    "awaiting_model",
+    "unjudged",
+    "for_review",
 ]
 
 

@@ -5,12 +5,14 @@ import pytest
 
 from agentm_assets.contract.spaces import SPACES
 from agentm_assets.definitions import build_defs
-from agentm_assets.index.assets.tables import POOL, TABLES
+from agentm_assets.index.assets.tables import POOL
+from agentm_assets.index.assets.versions import TABLES
 
 DEFS = build_defs()
 GRAPH = DEFS.resolve_asset_graph()
 SOURCES = {*SPACES, "storage_rules_judgment", "storage_rules_ranking"}
 INDEX = {*TABLES, "embeddings", "lexical_index", "vector_index", "coverage"}
+ENRICHMENT = {"enriched_notes", "reenriched_notes", "review_queue"}
 WRITERS = ("index_tables", "lexical_index", "vector_index", "coverage")
 
 
@@ -19,16 +21,16 @@ def names(keys: object) -> set[str]:
 
 
 def test_the_graph_has_these_assets_and_no_misspelt_stub() -> None:
-    assert names(GRAPH.get_all_asset_keys()) == SOURCES | INDEX
+    assert names(GRAPH.get_all_asset_keys()) == SOURCES | INDEX | ENRICHMENT
     externals = {k for k in GRAPH.get_all_asset_keys() if not GRAPH.get(k).is_executable}
     assert names(externals) <= SOURCES
     assert names(GRAPH.observable_asset_keys) == SOURCES
 
 
-@pytest.mark.parametrize("name", sorted(INDEX))
+@pytest.mark.parametrize("name", sorted(INDEX | ENRICHMENT))
 def test_every_asset_tells_the_operator_what_it_is(name: str) -> None:
     node = GRAPH.get(dg.AssetKey(name))
-    assert node.group_name == "index"
+    assert node.group_name == ("index" if name in INDEX else "enrichment")
     assert len(node.description or "") > 30
     assert node.owners
     assert node.kinds
@@ -52,28 +54,55 @@ def test_every_step_that_opens_the_index_shares_the_pool() -> None:
     assert pools == dict.fromkeys(WRITERS, POOL)
 
 
-def test_no_asset_is_partitioned_since_partitioned_ones_never_show_stale() -> None:
-    assert not [key for key in GRAPH.get_all_asset_keys() if GRAPH.get(key).partitions_def]
+def test_only_what_a_backfill_is_for_is_partitioned_since_partitions_never_show_stale() -> None:
+    keys = [key for key in GRAPH.get_all_asset_keys() if GRAPH.get(key).partitions_def]
+    assert names(keys) == {"reenriched_notes"}
+    node = GRAPH.get(dg.AssetKey("reenriched_notes"))
+    assert node.partitions_def == dg.DynamicPartitionsDefinition(name="capture_month")
+    assert not node.child_keys, "what hangs on it would never show as stale"
 
 
 def test_no_job_is_empty_and_all_run_in_one_process() -> None:
     jobs = {job.name: job for job in DEFS.resolve_all_job_defs() if not job.name.startswith("__")}
-    assert set(jobs) == {"index_changes", "reconcile_vault", "verify_index", "prune_history"}
+    assert set(jobs) == {
+        "index_changes",
+        "reconcile_vault",
+        "verify_index",
+        "enrich_waiting",
+        "enrich_all",
+        "reenrich",
+        "prune_history",
+    }
     for job in jobs.values():
         assert list(job.nodes)
         assert job.executor_def.name == "in_process"
 
 
-def test_the_eager_job_goes_from_files_to_serving_files_in_five_steps() -> None:
+def test_the_eager_job_goes_from_files_to_judged_notes_in_seven_steps() -> None:
     job = DEFS.resolve_job_def("index_changes")
     assert {node.name for node in job.nodes} == {
         "index_tables",
         "embeddings",
         "lexical_index",
         "vector_index",
+        "enriched_notes",
+        "review_queue",
         "coverage",
     }
     assert job.tags["agentm/lane"] == "eager"
+
+
+def test_what_judges_the_same_notes_takes_turns_and_the_rest_has_lanes_of_its_own() -> None:
+    lanes = {
+        name: DEFS.resolve_job_def(name).tags["agentm/lane"]
+        for name in ("index_changes", "enrich_waiting", "enrich_all", "reenrich")
+    }
+    assert lanes == {
+        "index_changes": "eager",
+        "enrich_waiting": "eager",
+        "enrich_all": "dream",
+        "reenrich": "backfill",
+    }
 
 
 def test_sensors_and_schedules_are_on_from_the_start() -> None:
@@ -81,6 +110,8 @@ def test_sensors_and_schedules_are_on_from_the_start() -> None:
     assert {s.name for s in repository.sensor_defs} == {"vault_files", "rules_file", "failed_runs"}
     assert {s.name for s in repository.schedule_defs} == {
         "hourly_reconcile",
+        "hourly_enrichment",
+        "nightly_enrichment",
         "nightly_verify",
         "nightly_prune",
     }
@@ -100,6 +131,11 @@ def test_checks_cover_what_can_be_wrong() -> None:
         ("lexical_index", "serving_in_line"),
         ("coverage", "nothing_stale"),
         ("storage_rules_judgment", "rules_parse"),
+        ("enriched_notes", "rules_parse"),
+        ("enriched_notes", "refusal_rate"),
+        ("enriched_notes", "within_budget"),
+        ("enriched_notes", "could_judge"),
+        ("review_queue", "queue_age"),
     }
 
 

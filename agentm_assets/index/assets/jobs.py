@@ -1,4 +1,7 @@
-"""Jobs over the index group. All run in one process: a second one costs two seconds a step."""
+"""Jobs over the index group. All run in one process: a second one costs two seconds a step.
+
+The eager one judges what it has indexed in the same run: one capture, one run.
+"""
 
 import dagster as dg
 
@@ -13,6 +16,7 @@ INDEX = dg.AssetSelection.assets(
     "vector_index",
     "coverage",
 )
+ENRICHMENT = dg.AssetSelection.assets("enriched_notes", "review_queue")
 _REBUILD = dg.AssetSelection.checks(dg.AssetCheckKey(dg.AssetKey("notes"), "rebuild_identity"))
 _IN_LINE = dg.AssetSelection.checks(
     dg.AssetCheckKey(dg.AssetKey("lexical_index"), "serving_in_line")
@@ -23,9 +27,9 @@ _RULES = dg.AssetSelection.checks(
 
 index_changes = dg.define_asset_job(
     "index_changes",
-    selection=INDEX - _REBUILD - _IN_LINE,
+    selection=(INDEX - _REBUILD - _IN_LINE) | ENRICHMENT,
     tags={"agentm/lane": "eager", "dagster/priority": "10"},
-    description="From changed files to published serving files, in one run.",
+    description="From changed files to judged notes and published serving files, in one run.",
 )
 
 reconcile_vault = dg.define_asset_job(

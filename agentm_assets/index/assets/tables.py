@@ -4,7 +4,7 @@ One op brings all tables in line in one go (an op costs 0.15 to 0.3 s of event w
 vectors are computed and the serving files published.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 import dagster as dg
@@ -13,7 +13,6 @@ from dagster import AssetSpec, MaterializeResult, MetadataValue
 from agentm_assets.capture.passes import after_facts, after_vectors, before_walk
 from agentm_assets.contract.spaces import SPACES
 from agentm_assets.history.captures import commit_new, settle
-from agentm_assets.index import coverage as coverage_of
 from agentm_assets.index.assets.metadata import (
     chunks_embedded,
     column_schema,
@@ -23,10 +22,15 @@ from agentm_assets.index.assets.metadata import (
     report_metadata,
     row_count,
     summary,
-    table,
 )
-from agentm_assets.index.assets.sources import RULES_JUDGMENT
-from agentm_assets.index.digests import data_version
+from agentm_assets.index.assets.versions import (
+    OFF,
+    TABLES,
+    embeddings_version,
+    lexical_version,
+    table_versions,
+    vector_version,
+)
 from agentm_assets.index.embed import embed_pending
 from agentm_assets.index.integrity import broken_rules
 from agentm_assets.index.publish import publish_facts, publish_lexical, publish_vectors
@@ -47,15 +51,6 @@ FRESH = dg.FreshnessPolicy.time_window(
     fail_window=timedelta(hours=26), warn_window=timedelta(hours=3)
 )
 """The hourly reconcile materialises everything: three hours without it means that it hangs."""
-
-TABLES: Mapping[str, str] = {
-    "notes": "notes",
-    "chunks": "chunks",
-    "backlinks": "links",
-    "entities": "entities",
-    "aliases": "aliases",
-}
-"""Asset → table of index.duckdb."""
 
 _DESCRIPTIONS = {
     "notes": "One row a note of the vault: where it lies, what its frontmatter says, its hashes.",
@@ -138,7 +133,7 @@ def index_tables(
     if not report.deferred:
         after_facts(location, captured)
     with store.transaction() as connection:
-        versions = {name: data_version(connection, source) for name, source in TABLES.items()}
+        versions = table_versions(connection)
         broken = broken_rules(connection)
         rows = {name: row_count(connection, source) for name, source in TABLES.items()}
         schemas = {name: column_schema(connection, source) for name, source in TABLES.items()}
@@ -197,7 +192,7 @@ def embeddings(
     model = embedder.open()
     if model is None:
         yield MaterializeResult(
-            data_version=dg.DataVersion("off"),
+            data_version=dg.DataVersion(OFF),
             metadata={"did": "nothing: embedding is switched off, recall is lexical"},
         )
         yield embedder_reachable(False, "switched off")
@@ -212,7 +207,7 @@ def embeddings(
     alive = float(model.embed(["agentm"])[0] @ model.embed(["agentm"])[0])
     did = f"embedded {report.embedded:,} texts" if report.embedded else "nothing: all have vectors"
     yield MaterializeResult(
-        data_version=dg.DataVersion(f"{report.model_id}:{report.texts}"),
+        data_version=dg.DataVersion(embeddings_version(report.model_id, report.texts)),
         metadata={
             "did": did,
             "dagster/row_count": report.texts - report.waiting,
@@ -243,7 +238,7 @@ def lexical_index(workspace: WorkspaceResource) -> MaterializeResult[None]:
     store = workspace.store()
     done = publish_lexical(store, workspace.settings().location.lexical_dir)
     with store.transaction() as connection:
-        version = f"{data_version(connection, 'chunks')}+{data_version(connection, 'aliases')}"
+        version = lexical_version(connection)
     return MaterializeResult(
         data_version=dg.DataVersion(version), metadata=published_metadata(done, "notes")
     )
@@ -267,69 +262,18 @@ def vector_index(
     if model_id is None:
         after_vectors(location)
         return MaterializeResult(
-            data_version=dg.DataVersion("off"),
+            data_version=dg.DataVersion(OFF),
             metadata={"did": "nothing: embedding is switched off"},
         )
     store = workspace.store()
     done = publish_vectors(store, location.vectors_dir, model_id)
     after_vectors(location)
     with store.transaction() as connection:
-        version = data_version(connection, "published_vectors")
+        version = vector_version(connection, model_id)
     return MaterializeResult(
-        data_version=dg.DataVersion(f"{model_id}:{version}"),
+        data_version=dg.DataVersion(version),
         metadata=published_metadata(done, "vectors"),
     )
 
 
-@dg.asset(
-    deps=["notes", "embeddings", RULES_JUDGMENT],
-    group_name=GROUP,
-    owners=OWNERS,
-    kinds={"duckdb"},
-    code_version=CODE_VERSION,
-    freshness_policy=FRESH,
-    pool=POOL,
-    description="How much of the vault is filed and embedded, how much is stale, what waits.",
-    check_specs=[
-        dg.AssetCheckSpec(
-            "nothing_stale",
-            asset="coverage",
-            description="No note was judged under rules that have changed since.",
-        )
-    ],
-)
-def coverage(
-    workspace: WorkspaceResource, embedder: EmbedderResource
-) -> Iterator[MaterializeResult[None] | dg.AssetCheckResult]:
-    rules = workspace.rules_or_none()
-    with workspace.store().transaction() as connection:
-        stages = coverage_of.measure(
-            connection,
-            rules_hash=rules.rules_hash if rules else None,
-            model_id=embedder.model_id(),
-        )
-        coverage_of.store(connection, stages)
-        version = data_version(connection, "coverage")
-        schema = column_schema(connection, "coverage")
-    stale = sum(stage.stale for stage in stages if stage.stage == "filing")
-    yield MaterializeResult(
-        data_version=dg.DataVersion(f"{rules.rules_hash if rules else 'broken'}:{version}"),
-        metadata={
-            "dagster/row_count": len(stages),
-            "dagster/column_schema": schema,
-            "rules": rules.rules_hash if rules else "broken: filing halts",
-            "stages": table(
-                ("stage", "population", "done", "stale", "waiting"),
-                [(s.stage, s.population, s.done, s.stale, s.waiting) for s in stages],
-            ),
-        },
-    )
-    yield dg.AssetCheckResult(
-        check_name="nothing_stale",
-        passed=stale == 0,
-        severity=dg.AssetCheckSeverity.WARN,
-        metadata={"stale_notes": stale},
-    )
-
-
-ASSETS = [index_tables, embeddings, lexical_index, vector_index, coverage]
+ASSETS = [index_tables, embeddings, lexical_index, vector_index]

@@ -1,0 +1,118 @@
+"""Coverage over all stages: what is judged and embedded, what is stale and why, what waits."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import dagster as dg
+import duckdb
+from dagster import MaterializeResult, MetadataValue
+
+from agentm_assets.contract.rules import LoadedRules
+from agentm_assets.enrichment.staleness import Judged, Staleness, staleness
+from agentm_assets.evaluation.serving_stamp import serving_stamp
+from agentm_assets.index import coverage as coverage_of
+from agentm_assets.index.assets.metadata import column_schema, table
+from agentm_assets.index.assets.sources import RULES_JUDGMENT
+from agentm_assets.index.assets.tables import CODE_VERSION, FRESH, OWNERS, POOL
+from agentm_assets.index.assets.tables import GROUP as INDEX_GROUP
+from agentm_assets.index.coverage import StageCoverage
+from agentm_assets.index.digests import data_version
+from agentm_assets.storage.selection import open_backend
+from resources.embedder import EmbedderResource
+from resources.models import ModelsResource
+from resources.workspace import WorkspaceResource
+
+STAGE = "enrichment"
+
+
+@dg.asset(
+    deps=["notes", "embeddings", "enriched_notes", RULES_JUDGMENT],
+    group_name=INDEX_GROUP,
+    owners=OWNERS,
+    kinds={"duckdb"},
+    code_version=CODE_VERSION,
+    freshness_policy=FRESH,
+    pool=POOL,
+    description="How much of the vault is judged and embedded, how much is stale, what waits.",
+    check_specs=[
+        dg.AssetCheckSpec(
+            "nothing_stale",
+            asset="coverage",
+            description="No note was judged under rules, by a prompt or by a model that have "
+            "changed since. The check names what changed.",
+        )
+    ],
+)
+def coverage(
+    workspace: WorkspaceResource, embedder: EmbedderResource, models: ModelsResource
+) -> Iterator[MaterializeResult[None] | dg.AssetCheckResult]:
+    rules = workspace.rules_or_none()
+    with workspace.store().transaction() as connection:
+        stages = [coverage_of.embedding_coverage(connection, embedder.model_id())]
+        stale = None
+        if rules is not None:
+            stale = _staleness(connection, rules, workspace, models)
+            stages.insert(0, stage_of(stale))
+        coverage_of.store(connection, stages)
+        version = data_version(connection, "coverage")
+        schema = column_schema(connection, "coverage")
+    yield MaterializeResult(
+        data_version=dg.DataVersion(f"{rules.rules_hash if rules else 'broken'}:{version}"),
+        metadata={
+            "dagster/row_count": len(stages),
+            "dagster/column_schema": schema,
+            "rules": rules.rules_hash if rules else "broken: filing halts",
+            "stages": table(
+                ("stage", "population", "done", "stale", "waiting"),
+                [(s.stage, s.population, s.done, s.stale, s.waiting) for s in stages],
+            ),
+            "stale": stale.text if stale is not None else "not known while the rules are broken",
+            "awaiting_model": 0 if stale is None else stale.awaiting_model,
+        },
+    )
+    yield nothing_stale(stale)
+
+
+def stage_of(stale: Staleness) -> StageCoverage:
+    """Enrichment as one stage of the coverage."""
+    return StageCoverage(STAGE, stale.population, stale.current, stale.stale, stale.unjudged)
+
+
+def nothing_stale(stale: Staleness | None) -> dg.AssetCheckResult:
+    """`stale` None: broken rules make nothing stale."""
+    changes = () if stale is None else stale.changes
+    return dg.AssetCheckResult(
+        check_name="nothing_stale",
+        passed=not changes,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={
+            "stale_notes": 0 if stale is None else stale.stale,
+            "what_changed": table(
+                ("notes", "changed", "what", "was", "now"),
+                [(c.notes, c.cause, ", ".join(c.what), c.was, c.now) for c in changes],
+            ),
+            "cure": MetadataValue.text(
+                "agentm backfill, or a backfill of reenriched_notes" if changes else "none needed"
+            ),
+        },
+    )
+
+
+def _staleness(
+    connection: duckdb.DuckDBPyConnection,
+    rules: LoadedRules,
+    workspace: WorkspaceResource,
+    models: ModelsResource,
+) -> Staleness:
+    location = workspace.settings().location
+    rows = connection.execute(_NOTES).fetchall()
+    stamp = serving_stamp(models.open(), open_backend(location), datetime.now(UTC))
+    return staleness((Judged(*row) for row in rows), rules, stamp, location)
+
+
+_NOTES = """
+SELECT path, status, enriched_by, rules_hash FROM notes
+WHERE memory_class IN ('semantic', 'procedural', 'episodic') AND NOT generated AND kind IS NULL
+  AND status IN ('unfiled', 'active')
+ORDER BY path
+"""

@@ -1,0 +1,30 @@
+"""What `enriched_by` would hold of a note that is judged now. Asks no model and opens no log."""
+
+from datetime import datetime
+
+from agentm_assets.enrichment.extractive.judge import STAMP
+from agentm_assets.enrichment.model_judge import PASS_VERSION
+from agentm_assets.enrichment.version import stamp_of
+from agentm_assets.evaluation.judging import JOB
+from agentm_assets.evaluation.qualification import read_samples, tier_of
+from agentm_assets.models.tiers import Tiers
+from agentm_assets.storage.seam import StorageBackend
+
+
+def serving_stamp(tiers: Tiers, backend: StorageBackend, now: datetime) -> str | None:
+    """The stamp of the judge that serves, as `judging.open_judge` would open it; None while models
+    are configured and none can judge. Raises StorageError when the samples can't be read."""
+    if not tiers.is_configured:
+        return STAMP
+    standing = tier_of(
+        JOB,
+        read_samples(backend),
+        cheap=None if tiers.cheap is None else tiers.cheap.model_id,
+        strong=None if tiers.strong is None else tiers.strong.model_id,
+        pass_version=PASS_VERSION,
+        now=now,
+    )
+    provider = None if standing.serves is None else tiers.provider(standing.serves)
+    if standing.serves is None or provider is None:
+        return None
+    return stamp_of(provider.model_id, standing.serves)
