@@ -36,6 +36,11 @@ _WORD = re.compile(r"[^\W\d_]+(?:[-_.:/][^\W\d_]+)*")
 _CODE_NAME = re.compile(
     r"[A-Za-z_][\w.]*\.[a-z_]\w*|[a-z]+(?:[A-Z][a-z]+)+|[a-z]+(?:_[a-z0-9]+)+|v?\d[\d.]*"
 )
+_VARIABLE = re.compile(r"[A-Z]+(?:_[A-Z]+)+")
+_QUERY = re.compile(
+    r"[?&](?:code|key|sig|signature|x-amz-(?:signature|security-token))=([\w%+/=.~-]{16,400})",
+    re.IGNORECASE,
+)
 _NUMBERED_NAME = re.compile(r"[a-z]+(?:[_.-][a-z]+)*[_.-]?v?\d{1,2}", re.IGNORECASE)
 _LEAST_ENTROPY: Final = 2.8
 """Bits a character. Of 200 random strings of 16 letters and digits all are above 3.2."""
@@ -71,6 +76,13 @@ def find_assigned(text: str) -> Iterator[Found]:
             yield Found("secret", start, end)
 
 
+def find_in_queries(text: str) -> Iterator[Found]:
+    """Values of a URL's parameters that let in whoever has the URL: `?code=`, `&sig=`."""
+    for query in _QUERY.finditer(text):
+        if _is_key(query[1]):
+            yield Found("secret", *query.span(1))
+
+
 def find_in_addresses(text: str) -> Iterator[Found]:
     """The password of `scheme://user:password@host`; host and user stay."""
     for authority in _AUTHORITY.finditer(text):
@@ -90,7 +102,7 @@ def _is_option_or_header(text: str, name: re.Match[str]) -> bool:
 
 def _is_password(value: str, *, certain: bool) -> bool:
     """`certain`: an assignment, in which a plain word is a password too."""
-    if len(value) < 6 or _STAND_IN.fullmatch(value):
+    if len(value) < 6 or _STAND_IN.fullmatch(value) or _VARIABLE.fullmatch(value):
         return False
     if " " in value:
         return certain

@@ -10,7 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentm_assets.privacy.assignments import find_assigned, find_in_addresses
+from agentm_assets.privacy.assignments import (
+    find_assigned,
+    find_in_addresses,
+    find_in_queries,
+)
 from agentm_assets.privacy.contacts import find_emails, find_phones
 from agentm_assets.privacy.found import Found, Kind
 from agentm_assets.privacy.payment import find_cards, find_ibans
@@ -23,6 +27,7 @@ _FINDERS: Final = (
     find_private_keys,
     find_service_tokens,
     find_assigned,
+    find_in_queries,
     find_ibans,
     find_cards,
     find_phones,
@@ -55,7 +60,7 @@ def scrub_together(*texts: str) -> tuple[Scrubbed, ...]:
         text[found.start : found.end]: found.kind
         for text, founds in zip(texts, spans, strict=True)
         for found in founds
-        if found.kind != "bracket" and found.end - found.start >= _SHORTEST_REPEAT
+        if found.kind != "bracket" and _is_telling(text[found.start : found.end])
     }
     names: dict[str, str] = {}
     counts: Counter[Kind] = Counter()
@@ -113,6 +118,12 @@ def _all_found(text: str) -> Iterator[Found]:
         yield from find(text)
     for match in PLACEHOLDER.finditer(text):
         yield Found("bracket", *match.span())
+
+
+def _is_telling(original: str) -> bool:
+    """Whether it is that secret wherever it stands. A plain word such as `postgres`, which is a
+    password in one address, is a word elsewhere."""
+    return len(original) >= _SHORTEST_REPEAT and not original.isalpha()
 
 
 def _repeats(text: str, secrets: Mapping[str, Kind]) -> Iterator[Found]:

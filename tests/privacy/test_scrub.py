@@ -78,6 +78,12 @@ def test_a_secret_is_taken_out_where_nothing_gives_it_away_too() -> None:
     assert body.text == "DB_PASSWORD=\u27e6password-1\u27e7"
 
 
+def test_a_plain_word_is_a_password_only_where_it_is_one() -> None:
+    text = "The postgres service listens at postgres://postgres:postgres@db/kettle."
+    shown = text.replace(":postgres@", ":\u27e6password-1\u27e7@")
+    assert scrub(text).text == shown
+
+
 def test_a_text_that_looks_like_a_placeholder_stays_itself() -> None:
     text = "The form is \u27e6email-1\u27e7; mine is a@x.example."
     scrubbed = scrub(text)
