@@ -88,7 +88,8 @@ def find_in_addresses(text: str) -> Iterator[Found]:
     for authority in _AUTHORITY.finditer(text):
         userinfo, at, _ = authority[1].rpartition("@")
         user, colon, password = userinfo.partition(":")
-        if at and colon and password and not _ADDRESS_STAND_IN.fullmatch(password):
+        is_stand_in = _ADDRESS_STAND_IN.fullmatch(password) or _VARIABLE.fullmatch(password)
+        if at and colon and password and not is_stand_in:
             start = authority.start(1) + len(user) + 1
             yield Found("password", start, start + len(password))
 
