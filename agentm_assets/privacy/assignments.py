@@ -85,13 +85,20 @@ def find_in_queries(text: str) -> Iterator[Found]:
 
 def find_in_addresses(text: str) -> Iterator[Found]:
     """The password of `scheme://user:password@host`; host and user stay."""
+    for start, end in passwords_in_addresses(text):
+        password = text[start:end]
+        if not _ADDRESS_STAND_IN.fullmatch(password) and not _VARIABLE.fullmatch(password):
+            yield Found("password", start, end)
+
+
+def passwords_in_addresses(text: str) -> Iterator[tuple[int, int]]:
+    """Where something stands in the place of a password, from behind the colon to the `@`."""
     for authority in _AUTHORITY.finditer(text):
         userinfo, at, _ = authority[1].rpartition("@")
         user, colon, password = userinfo.partition(":")
-        is_stand_in = _ADDRESS_STAND_IN.fullmatch(password) or _VARIABLE.fullmatch(password)
-        if at and colon and password and not is_stand_in:
+        if at and colon and password:
             start = authority.start(1) + len(user) + 1
-            yield Found("password", start, start + len(password))
+            yield start, start + len(password)
 
 
 def _is_option_or_header(text: str, name: re.Match[str]) -> bool:

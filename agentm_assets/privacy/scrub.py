@@ -14,6 +14,7 @@ from agentm_assets.privacy.assignments import (
     find_assigned,
     find_in_addresses,
     find_in_queries,
+    passwords_in_addresses,
 )
 from agentm_assets.privacy.contacts import find_emails, find_phones
 from agentm_assets.privacy.found import Found, Kind
@@ -27,6 +28,7 @@ _FINDERS: Final = (
     find_private_keys,
     find_service_tokens,
     find_assigned,
+    find_in_addresses,
     find_in_queries,
     find_ibans,
     find_cards,
@@ -107,11 +109,9 @@ def _found_in(text: str) -> list[Found]:
 
 
 def _all_found(text: str) -> Iterator[Found]:
-    in_addresses = list(find_in_addresses(text))
-    yield from in_addresses
-    ends = {found.end for found in in_addresses}
+    ends = {end for _, end in passwords_in_addresses(text)}
     for found in find_emails(text):
-        # `secret@host` at the end of an address's user part: the host is to stay.
+        # `password@host` within an address is none of its own: the host is to stay.
         if text.find("@", found.start, found.end) not in ends:
             yield found
     for find in _FINDERS:
