@@ -50,6 +50,7 @@ _UNUSABLE: Final = frozenset({"schema", "tokens", "grounding", "aliases"})
 @dataclass(frozen=True, slots=True)
 class EnrichContext:
     """What a run of the pass works with. `month` names the partition that a batch run is about.
+    `most_notes`: so many that the judge is asked about, notes that no gate lets so far left out.
     `asked_with`: path -> how the asker put it, for notes that were captured a moment ago. `now` is
     the wall clock, `clock` seconds that never run backwards. `on_progress` hears how many are
     through and how many there are."""
@@ -64,6 +65,7 @@ class EnrichContext:
     now: Callable[[], datetime]
     clock: Callable[[], float]
     month: str | None = None
+    most_notes: int | None = None
     asked_with: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     on_progress: Callable[[int, int], None] = lambda done, total: None
 
@@ -101,6 +103,7 @@ class _Pass:
         self._cursor = f"{STAGE}/{context.month or context.trigger}"
         self._queue = deque(self._from_cursor(population.items))
         self._silent = 0
+        self._asked = 0
         self._through = 0
         self._in_hand: list[Decided] = []
         self._in_hand_since = 0.0
@@ -118,6 +121,10 @@ class _Pass:
                 break
             position = waiting.position
             self._take_up(decided)
+            self._asked += not isinstance(decided, Stopped) or decided.scrubbed is not None
+            if self._queue and context.most_notes is not None and self._asked >= context.most_notes:
+                tally.deferred_because = f"the {context.most_notes:,} notes of this run are done"
+                break
             if not self._queue:
                 self._write()  # a split gives work to the queue
         self._write()

@@ -1,7 +1,7 @@
 """The judges behind one face: a model between its gates, or the one that needs nothing."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -52,6 +52,9 @@ class Judge(Protocol):
     def stamp(self) -> str: ...
     @property
     def is_generative(self) -> bool: ...
+    @property
+    def also_current(self) -> Collection[str]:
+        """Stamps of judgments that this judge has no reason to make anew."""
 
     def judge(
         self, scrubbed: ScrubbedSubject, rules: LoadedRules, budget: Budget
@@ -82,7 +85,8 @@ class Judge(Protocol):
 class LocalJudge:
     """The extractive judge. It calls nobody and spends nothing; its words are the note's own."""
 
-    is_generative = False
+    is_generative: Final = False
+    also_current: Final = ()
 
     def __init__(self, judge: ExtractiveJudge, vocabulary: Vocabulary) -> None:
         self._judge = judge

@@ -87,7 +87,8 @@ class ModelJudge:
 
     `shadow` compares `cheap` with the serving strong tier. With `batches`, questions are handed
     over at the end of the run, and answers of former runs are taken up at its beginning.
-    `asked_with`: path -> the asker's phrasing, right after a capture.
+    `also_served_by`: what serves at other times, whose judgments hold as well. `asked_with`: path
+    -> the asker's phrasing, right after a capture.
     """
 
     is_generative: Final = True
@@ -102,9 +103,15 @@ class ModelJudge:
         batches: Batches | None = None,
         shadow: Shadow | None = None,
         cheap: Asker | None = None,
+        also_served_by: Sequence[Asker] = (),
         asked_with: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         self.stamp: str = stamp_of(serving.provider.model_id, serving.tier)
+        # Which tier serves changes with the samples; that alone makes no judgment worse.
+        tiers = (serving,) if cheap is None else (serving, cheap)
+        self.also_current = frozenset(
+            stamp_of(each.provider.model_id, each.tier) for each in (*tiers, *also_served_by)
+        )
         self._serving = serving
         self._checker = checker
         self._kept = kept

@@ -70,11 +70,13 @@ def population(
     *,
     month: str | None = None,
     only: Collection[str] | None = None,
+    also_current: Collection[str] = (),
 ) -> Population:
     """The notes that wait for the judge with this stamp, under these rules.
 
     `month`: only those captured in it (UNDATED for notes without a date). `only`: only these paths,
-    as an eager run wants that was set off by them.
+    as an eager run wants that was set off by them. `also_current`: stamps whose judgments are as
+    good as this judge's (`Judge.also_current`).
     """
     found: list[Waiting] = []
     awaiting = eligible = 0
@@ -93,7 +95,13 @@ def population(
         if (version, judged_at) != (by, at):
             judged_fingerprint = None  # of another judgment than the note's
         reason = _reason(
-            status, by, rules_hash, judged_fingerprint, fingerprint, stamp, rules.rules_hash
+            status,
+            by,
+            rules_hash,
+            judged_fingerprint,
+            fingerprint,
+            by if by in also_current else stamp,
+            rules.rules_hash,
         )
         if reason is None:
             continue

@@ -149,5 +149,6 @@ def open_judge(
         ),
         shadow=ShadowSamples(standing, samples, serving.timeout, now) if compares else None,
         cheap=cheap,
+        also_served_by=tuple(askers.values()),
         asked_with=asked_with,
     )

@@ -3,8 +3,8 @@
 import json
 import os
 import subprocess
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -75,7 +75,6 @@ class House:
     clock: Clock
     env: dict[str, str]
     runs: int = 0
-    options: dict[str, Any] = field(default_factory=dict)
 
     def git(self, *arguments: str) -> str:
         done = subprocess.run(
@@ -156,14 +155,14 @@ class House:
         month: str | None = None,
         only: Sequence[str] | None = None,
         asked_with: dict[str, tuple[str, ...]] | None = None,
-        before: Callable[[], object] = lambda: None,
+        most_notes: int | None = None,
     ) -> PassReport:
         """Index, judge what waits, index again."""
         self.index()
         chosen = judge or self.extractive()
-        found = self.waiting(chosen.stamp, month=month, only=only)
-        before()
-        report = enrich(found, chosen, self.context(trigger, budget, month, asked_with))
+        found = self.waiting(chosen.stamp, month=month, only=only, also_current=chosen.also_current)
+        context = self.context(trigger, budget, month, asked_with)
+        report = enrich(found, chosen, replace(context, most_notes=most_notes))
         self.index()
         return report
 
