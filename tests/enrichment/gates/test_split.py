@@ -53,6 +53,8 @@ def test_a_long_section_is_cut_between_paragraphs_not_in_code(
     code = "```\none\n\ntwo\n```"
     parts = split(f"aaaa aaaa aaaa\n\n{code}\n\nbbbb bbbb bbbb\n", 20)
     assert [part.text.strip() for part in parts] == ["aaaa aaaa aaaa", code, "bbbb bbbb bbbb"]
+    # The first half of the code would fit beside what stands before it.
+    assert [part.text.strip() for part in split(f"aa\n\n{code}\n", 18)] == ["aa", code]
 
 
 def test_then_lines_then_words_then_anywhere(
