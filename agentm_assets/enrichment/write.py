@@ -30,6 +30,7 @@ from agentm_assets.storage.seam import (
     ConcurrentModificationError,
     StorageBackend,
     StorageError,
+    content_hash,
 )
 
 IsLinked = Callable[[Subject], bool]
@@ -105,6 +106,8 @@ def write_split(
     subject = split.subject
     made: list[Locator] = []
     try:
+        if content_hash(backend.read_bytes(subject.locator)) != subject.data_hash:
+            return _changed()
         for fragment in split.fragments:
             made.append(_put_fragment(run, backend, subject, fragment, rules))
         data = set_key(subject.data, "status", "superseded")

@@ -1,12 +1,15 @@
 """Who waits again, who does not, and from what text a note is judged anew."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
 
 import pytest
 from house import House, is_grounding, judgments, model_judge, well
 from model_servers import Asked, ModelServer, anthropic_server
 
 from agentm_assets.contract.rules import default_rules_text
+from agentm_assets.enrichment.enrich import enrich
 from agentm_assets.enrichment.population import UNDATED
 from agentm_assets.enrichment.staleness import OPERATOR
 
@@ -223,3 +226,73 @@ def test_a_long_note_of_the_operators_stays_one(house: House, server: ModelServe
     assert (report.split, report.enriched) == (0, 1)
     assert before.rpartition("---\n")[2] in house.text(path)
     assert house.run(model_judge(house, server)).population == 0
+
+
+def test_parts_that_a_killed_run_has_made_are_not_made_again(house: House) -> None:
+    text = "".join(f"# Part {number}\n\n" + "Word and thing. " * 1400 for number in range(3))
+    path = house.note("long", text)
+    data = house.read(path)
+    house.run()
+    made = sorted(p for p in house.files() if p.startswith("Agent/memory"))
+    assert len(made) == 4
+    house.write(path, data)  # as a kill would have left it: its parts are there, itself is not done
+    report = house.run()
+    assert report.split == 1
+    assert sorted(p for p in house.files() if p.startswith("Agent/memory")) == made
+    assert "status: superseded" in house.text(path)
+
+
+def test_a_long_note_that_is_edited_meanwhile_is_not_split(house: House) -> None:
+    path = house.note("long", "# One\n\n" + "Word and thing. " * 3000)
+    house.index()
+    judge = house.extractive()
+    found = house.waiting(judge.stamp)
+
+    context = replace(house.context(), now=lambda: _typing(house, path))
+    report = enrich(found, judge, context)
+    assert report.refused == {"journal-changed-meanwhile": 1}
+    assert len([p for p in house.files() if p.startswith("Agent/memory")]) == 1
+
+
+def _typing(house: House, path: str) -> datetime:
+    """Whoever looks at the clock finds the operator at work on the note."""
+    house.write(path, house.read(path) + b"more\n")
+    return house.clock()
+
+
+def test_a_population_that_is_out_of_date_pays_for_nothing(
+    house: House, server: ModelServer
+) -> None:
+    path = house.note("build-broke", BODY)
+    judge = model_judge(house, server)
+    house.index()
+    found = house.waiting(judge.stamp)
+    house.run(judge)
+    moved = next(p for p in house.files() if p.startswith("Agent/memory"))
+    asked = len(server.asked)
+    late = replace(found, items=(replace(found.items[0], path=moved), found.items[0]))
+    report = enrich(late, model_judge(house, server), house.context())
+    assert report.refused == {"current": 1, "eligibility-gone": 1}
+    assert len(server.asked) == asked and path != moved
+
+
+def test_nothing_is_filed_where_the_rules_hide_it(house: House, server: ModelServer) -> None:
+    rules = default_rules_text().replace(
+        b"excludes: []", b'excludes: ["Agent/memory/procedural/**"]'
+    )
+    house.write("standards/storage-rules.md", rules)
+    path = house.note("build-broke", BODY)
+    before = house.read(path)
+    assert house.run(model_judge(house, server)).refused == {"class-excluded": 1}
+    assert house.read(path) == before
+
+
+def test_what_the_operator_has_reviewed_is_left_alone(house: House, server: ModelServer) -> None:
+    path = house.note("build-broke", BODY)
+    judge = model_judge(house, server)
+    house.index()
+    found = house.waiting(judge.stamp)
+    text = house.text(path).replace("slug:", f"enriched_by: {OPERATOR}\nslug:")
+    house.write(path, text)
+    assert enrich(found, judge, house.context()).refused == {"eligibility-reviewed": 1}
+    assert house.text(path) == text and server.asked == []
