@@ -10,6 +10,7 @@ import typer
 
 from agentm_assets import __version__
 from agentm_assets.cli import (
+    backfill,
     backlinks,
     capture_help,
     config,
@@ -66,6 +67,7 @@ app = typer.Typer(
 )
 app.command("init")(init.command)
 app.command("index")(index.command)
+app.command("backfill")(backfill.command)
 app.command("recall")(recall.command)
 app.command(
     "capture",

@@ -1,12 +1,11 @@
 """`agentm index`: materialise the index in this process; the run shows in the Dagster UI."""
 
 import dataclasses
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
+from agentm_assets.cli.in_process import streams_given_back
 from agentm_assets.cli.options import JsonOption, ProfileOption, VaultOption
 from agentm_assets.cli.output import (
     RED_STATE,
@@ -35,7 +34,7 @@ def command(
     profile: ProfileOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring the index in line with the vault, and commit what was captured since."""
+    """Bring the index in line with the vault, judge raw captures, and commit both."""
     import os
 
     with failures_reported():
@@ -59,7 +58,7 @@ def command(
     with (
         failures_reported({StateUnusable: RED_STATE}),
         dagster_failures_named(location),
-        _streams_given_back(),
+        streams_given_back(),
         progress_bars() as listener,
     ):
         home = location.dagster_home
@@ -90,6 +89,8 @@ def command(
         note_to_operator(str(numbers["rebuilt"]))
     if numbers["git_remark"] != "none":
         note_to_operator(str(numbers["git_remark"]))
+    if numbers.get("judged_remarks", "none") not in ("none", numbers["git_remark"]):
+        note_to_operator(str(numbers["judged_remarks"]))
     if as_json:
         print_json(
             {
@@ -105,6 +106,8 @@ def command(
                 "held_deletions": numbers["held_deletions"],
                 "embedded": numbers.get("embeddings_embedded", 0),
                 "vectors_waiting": numbers.get("embeddings_waiting", counts.chunks),
+                "judged": numbers.get("judged_enriched", 0),
+                "judged_left": numbers.get("judged_left", 0),
                 "findings": [dataclasses.asdict(finding) for finding in findings],
                 "git": numbers["git"],
                 "seconds": numbers["seconds"],
@@ -114,6 +117,7 @@ def command(
         return
     typer.echo(f"tables: {numbers['did']}")
     typer.echo(f"embeddings: {numbers['embeddings_did']}")
+    typer.echo(f"judged: {numbers['judged_did']}")
     typer.echo(
         f"{counts.notes:,} notes, {counts.chunks:,} chunks, {counts.links:,} links "
         f"({numbers['unresolved_links']:,} unresolved), {counts.entities:,} entities"
@@ -130,21 +134,3 @@ def command(
             typer.echo(printable(f"  {place}  {finding.message} -> {finding.cure}"))
         if len(findings) > _SHOWN_FINDINGS:
             typer.echo(f"  … {len(findings) - _SHOWN_FINDINGS:,} more: agentm status --findings")
-
-
-@contextmanager
-def _streams_given_back() -> Iterator[None]:
-    """Point stdout and stderr back to where they led, whatever happened.
-
-    Dagster redirects them into files of its own during a run, and when it can't write those (a full
-    disk) it never undoes that: the reason would be lost with everything else that is printed.
-    """
-    import os
-
-    kept = {number: os.dup(number) for number in (1, 2)}
-    try:
-        yield
-    finally:
-        for number, copy in kept.items():
-            os.dup2(copy, number)
-            os.close(copy)

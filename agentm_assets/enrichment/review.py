@@ -67,7 +67,7 @@ class Queued:
 @dataclass(frozen=True, slots=True)
 class Shown:
     """One note of the queue, or any other, as a person judges it. `queued` None: it waits for no
-    answer. `judged_diff`: what changed in the file from before the last judgment until now, as a
+    answer. `judged_diff`: what changed in the file from before the first judgment until now, as a
     unified diff; empty where there is none, or no git to tell."""
 
     path: str
@@ -318,13 +318,13 @@ class Review:
         return subject_of(place, data, "batch", is_linked=False)
 
     def _judged_diff(self, subject: Subject) -> str:
-        """What the last judgment made of the file."""
+        """What judgments made of the file since it was captured."""
         changes = NoteHistory(self._location, self._backend).changes(subject.locator.key)
         judged = [change for change in changes if change.pass_name == ENRICH]
-        before = self._before(judged[-1]) if judged else None
+        before = self._before(judged[0]) if judged else None
         if before is None:
             return ""
-        return unified_diff(before, subject.data, judged[-1].path, subject.locator.key)
+        return unified_diff(before, subject.data, judged[0].path, subject.locator.key)
 
     def _before(self, change: Change) -> bytes | None:
         repository = open_repository(self._location)

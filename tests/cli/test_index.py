@@ -23,6 +23,8 @@ INDEX_KEYS = [
     "held_deletions",
     "embedded",
     "vectors_waiting",
+    "judged",
+    "judged_left",
     "findings",
     "git",
     "seconds",

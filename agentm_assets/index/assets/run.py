@@ -32,7 +32,8 @@ _UNFINISHED = [
 
 @dataclass(frozen=True, slots=True)
 class IndexRun:
-    """Outcome of one run. `numbers` are the metadata of `notes`, those of `embeddings` prefixed."""
+    """Outcome of one run. `numbers` are the metadata of `notes`; those of other assets have a
+    prefix: embeddings_, vectors_, judged_."""
 
     run_id: str
     success: bool
@@ -92,6 +93,56 @@ def run_index(
 
     Runs of the command line take turns; `on_wait` hears that another one is under way.
     """
+    with turn_of_the_command_line(workspace, on_wait) as instance:
+        result = definitions.resolve_job_def(job).execute_in_process(
+            instance=instance,
+            run_config=run_config({"index_tables": dict(tables_config)}),
+            tags=CLI_TAGS,
+            raise_on_error=False,
+        )
+    numbers: dict[str, int | float | str] = {}
+    for event in result.get_asset_materialization_events():
+        prefix = _PREFIXES.get(event.asset_key.path[-1] if event.asset_key else "")
+        if prefix is not None and event.step_key in _OWN_STEPS:
+            numbers |= {f"{prefix}{name}": value for name, value in numbers_of(event).items()}
+    return IndexRun(result.run_id, result.success, first_error(result), numbers)
+
+
+_PREFIXES = {
+    "notes": "",
+    "embeddings": "embeddings_",
+    "vector_index": "vectors_",
+    "enriched_notes": "judged_",
+}
+_OWN_STEPS = {"index_tables", "embeddings", "vector_index", "enriched_notes"}
+"""A later step reports the same assets again when it has written notes."""
+
+
+def run_config(ops: Mapping[str, object]) -> dict[str, object]:
+    """The configuration of a run in this process, which logs to Dagster and not to the terminal."""
+    return {
+        "ops": {name: {"config": config} for name, config in ops.items()},
+        "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
+    }
+
+
+def numbers_of(event: dg.DagsterEvent) -> dict[str, int | float | str]:
+    """What a materialisation says in numbers and words."""
+    metadata = event.step_materialization_data.materialization.metadata
+    return {
+        name: value.value
+        for name, value in metadata.items()
+        if isinstance(value.value, int | float | str)
+    }
+
+
+@contextmanager
+def turn_of_the_command_line(
+    workspace: WorkspaceResource, on_wait: Callable[[], None]
+) -> Iterator[DagsterInstance]:
+    """The instance of the vault's home, for one run of the command line at a time; `on_wait` hears
+    that another one is under way. Runs that were killed are ended first, and what changed in the
+    sources is observed."""
     home = workspace.settings().location.dagster_home
     home.mkdir(parents=True, exist_ok=True)
     turn = FileLock(home / "agentm-index.lock")
@@ -100,41 +151,18 @@ def run_index(
     except Timeout:
         on_wait()
         turn.acquire()
-    with _released(turn), open_instance(home) as instance:
-        (home / RUN_BEGAN_FILE).touch()  # for servers that watch for killed runs
-        bury_dead_runs(instance)
-        report_versions(instance, workspace)
-        result = definitions.resolve_job_def(job).execute_in_process(
-            instance=instance,
-            run_config={
-                "ops": {"index_tables": {"config": dict(tables_config)}},
-                "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
-            },
-            tags=CLI_TAGS,
-            raise_on_error=False,
-        )
-        numbers: dict[str, int | float | str] = {}
-        for event in result.get_asset_materialization_events():
-            prefix = {"notes": "", "embeddings": "embeddings_", "vector_index": "vectors_"}.get(
-                event.asset_key.path[-1] if event.asset_key else ""
-            )
-            if prefix is None:
-                continue
-            for name, value in event.materialization.metadata.items():
-                if isinstance(value.value, int | float | str):
-                    numbers[prefix + name] = value.value
-        return IndexRun(result.run_id, result.success, _first_error(result), numbers)
-
-
-@contextmanager
-def _released(lock: FileLock) -> Iterator[None]:
     try:
-        yield
+        with open_instance(home) as instance:
+            (home / RUN_BEGAN_FILE).touch()  # for servers that watch for killed runs
+            bury_dead_runs(instance)
+            report_versions(instance, workspace)
+            yield instance
     finally:
-        lock.release()
+        turn.release()
 
 
-def _first_error(result: dg.ExecuteInProcessResult) -> str | None:
+def first_error(result: dg.ExecuteInProcessResult) -> str | None:
+    """Why a run failed, in one sentence; None when it did not."""
     for event in result.all_events:
         if event.is_failure and event.event_specific_data is not None:
             error = getattr(event.event_specific_data, "error", None)
