@@ -78,6 +78,12 @@ def test_a_secret_is_taken_out_where_nothing_gives_it_away_too() -> None:
     assert body.text == "DB_PASSWORD=\u27e6password-1\u27e7"
 
 
+def test_where_two_finds_overlap_both_are_covered() -> None:
+    scrubbed = scrub("pwd=kk1:0049-30 901820 and on")
+    assert scrubbed.text == "pwd=\u27e6phone-1\u27e7 and on"
+    assert restore(scrubbed.text, scrubbed) == "pwd=kk1:0049-30 901820 and on"
+
+
 def test_a_plain_word_is_a_password_only_where_it_is_one() -> None:
     text = "The postgres service listens at postgres://postgres:postgres@db/kettle."
     shown = text.replace(":postgres@", ":\u27e6password-1\u27e7@")
