@@ -18,6 +18,10 @@ from agentm_assets.config.vault import VaultLocation, locate
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_MS = 90_000
+RAW = (
+    "The kettle failed with error E42 and did not heat. The cause was a corroded relay. Fixed by "
+    "replacing the relay K1; after that it works again."
+)
 
 
 class Up:
@@ -67,6 +71,10 @@ class Up:
         self.process.communicate(timeout=60)
         return self.process.returncode
 
+    def git(self, *arguments: str) -> str:
+        command = ["git", "-C", str(self.vault), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
     def recall(self, question: str) -> list[str]:
         done = self.agentm("recall", question, "--json")
         return [hit["path"] for hit in json.loads(done.stdout)["hits"]] if done.stdout else []
@@ -115,5 +123,16 @@ def test_a_file_written_while_agentm_is_up_is_recalled_sideways_after_one_run(up
     note.unlink()
     up.wait_for_runs(before + 2)
     assert "Agent/memory/semantic/gasket.md" not in up.recall("food-grade silicone seal")
+
+    done = up.agentm("capture", RAW, "--status", "unfiled", "--json")
+    assert done.returncode == 0, done.stderr
+    up.wait_for_runs(before + 3)
+    (filed,) = up.vault.glob("Agent/memory/*/*/*/*.md")
+    text = filed.read_text()
+    assert "type: fix\n" in text and "status: active\n" in text
+    assert "enriched_by: extractive-1\n" in text and RAW in text
+    assert up.git("log", "-1", "--format=%an").strip() == "agentm-enrich"
+    assert up.git("status", "--porcelain", "Agent") == ""
+    assert str(filed.relative_to(up.vault)) in up.recall("why did it not heat any more?")
     assert up.stop() == 0
-    assert up.finished_runs() == before + 2, "one change, one run"
+    assert up.finished_runs() == before + 3, "one change, one run"
