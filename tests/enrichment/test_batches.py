@@ -76,6 +76,14 @@ def test_what_a_batch_did_not_answer_waits(house: House, server: ModelServer) ->
     assert any("2 of 4" in remark for remark in report.remarks)
 
 
+def test_a_batch_has_the_runs_budget(house: House, server: ModelServer) -> None:
+    captures(house)
+    judge = model_judge(house, server, by_batch=True)
+    report = house.run(judge, budget=(3, None, None))
+    assert (report.in_batch, report.deferred) == (3, 1)
+    assert len(server.batches["msgbatch_1"]["requests"]) == 3
+
+
 @pytest.mark.parametrize("status", ["expired", "cancelled"])
 def test_a_batch_that_ended_without_answers_is_asked_anew(
     house: House, server: ModelServer, status: str

@@ -163,8 +163,11 @@ def test_an_answer_that_was_cut_off_reaches_no_file(
     assert house.read(path) == before
 
 
-def test_a_human_edit_during_the_call_wins(house: House, server: ModelServer) -> None:
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_human_edit_during_the_call_wins(house: House, server: ModelServer, linked: bool) -> None:
     path = house.note("build-broke", BODY)
+    if linked:  # then it is written where it is, else it is moved
+        house.write("ideas.md", "- [[build-broke]]\n")
     edited = house.read(path).replace(b"stale cache", b"corrupt cache, says Olga")
 
     def while_the_operator_types(asked: Asked) -> str:
