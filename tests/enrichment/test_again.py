@@ -143,6 +143,16 @@ def test_who_waits_and_why_is_known_without_opening_a_file(
     assert house.waiting(stamp).eligible == 7
 
 
+def test_what_the_rules_hide_does_not_wait(house: House) -> None:
+    house.note("plain", "Raw.")
+    house.write("Agent/memory/semantic/hidden/x.md", "---\nstatus: unfiled\n---\nRaw.\n")
+    house.index()
+    assert len(house.waiting("extractive-1").items) == 2
+    hiding = default_rules_text().replace(b"excludes: []", b'excludes: ["**/hidden/**"]')
+    house.write("standards/storage-rules.md", hiding)
+    assert len(house.waiting("extractive-1").items) == 1
+
+
 def test_a_deleted_index_is_paid_for_with_a_scan(house: House, server: ModelServer) -> None:
     for number in range(3):
         house.note(f"build-{number}", f"{BODY} Case {number}.")

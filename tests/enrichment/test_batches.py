@@ -179,7 +179,7 @@ elif point == "after-submit":
             die()
         original(self)
     batches._Open.save = save
-elif point.startswith("collecting"):
+elif point.startswith(("collecting", "online")):
     left = [int(point[-1])]
     original = KeptAnswers.keep
     def keep(self, *a):
@@ -209,7 +209,8 @@ elif point == "new-name":
 elif point == "before-commit":
     run_module.Run.finish = die
 house = reopened(sys.argv[3])
-house.run(model_judge(house, provider_at(sys.argv[2]), by_batch=True))
+by_batch = not point.startswith("online")
+house.run(model_judge(house, provider_at(sys.argv[2]), by_batch=by_batch))
 """
 
 
@@ -272,4 +273,16 @@ def test_killed_at_any_point_nothing_is_half_written_nor_paid_twice(
         f"Agent/memory/procedural/2026/03/case-{number}.md" for number in range(NOTES)
     ]
     assert all(b"status: active" in house.read(path) for path in notes)
+    assert house.git("status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("point", ["online-1", "online-4", "online-8"])
+def test_killed_between_two_calls_no_call_is_made_twice(
+    house: House, server: ModelServer, point: str, tmp_path: Path
+) -> None:
+    captures(house)
+    kill_at(house, server, point, tmp_path)
+    assert len(server.asked) == int(point[-1])
+    assert house.run(model_judge(house, server)).enriched == NOTES
+    assert len(server.asked) == 2 * NOTES
     assert house.git("status", "--porcelain") == ""

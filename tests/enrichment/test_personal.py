@@ -125,7 +125,7 @@ def test_a_note_that_becomes_a_link_during_the_run_is_not_followed(
 
 
 def test_tags_of_the_space_are_lent_to_nobody(full_house: House) -> None:
-    full_house.note("tagged", "A geheimtag is in this text, as such. Case 3.")
+    full_house.note("geheimtag", "A geheimtag is in this text, a geheimtag. Case 3.")
     full_house.run()
     assert b"tags:" not in b"".join(
         data for path, data in full_house.files().items() if path.startswith("Agent/memory")
