@@ -69,6 +69,8 @@ def test_what_a_human_changed_under_the_new_name_is_not_moved(place: Place) -> N
 def test_a_name_that_another_note_has_by_now_is_left_to_it(place: Place) -> None:
     move(place)
     place.write(OLD.key, b"another\n")
+    planned = revert(place.location, place.backend, "enrich-1", now=place.clock, dry_run=True)
+    assert {file.path for file in planned.conflicts} == {NEW.key, OLD.key}
     done = revert(place.location, place.backend, "enrich-1", now=place.clock)
     assert {file.path for file in done.conflicts} == {NEW.key, OLD.key}
     assert place.read(OLD.key) == b"another\n" and place.read(NEW.key) == b"new\n"
