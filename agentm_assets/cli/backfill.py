@@ -98,7 +98,6 @@ def command(
             build_defs(resources),
             workspace,
             models,
-            rules,
             month,
             on_wait=lambda: note_to_operator("another agentm run is under way; waiting for it"),
         ):

@@ -1,19 +1,32 @@
 """Real runs that judge notes, on a real Dagster instance: one run is enough, and what follows."""
 
+import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
 from dagster import build_sensor_context
+from filelock import FileLock
 
+from agentm_assets.config.enrichment_table import AfterCapture
 from agentm_assets.contract.frontmatter import read_frontmatter
 from agentm_assets.contract.properties import text_of
+from agentm_assets.enrichment.assets.run import run_backfill
+from agentm_assets.enrichment.assets.work import UNJUDGED, Work, judge_notes
 from agentm_assets.index.assets.run import open_instance
 from agentm_assets.index.facts_reader import FactsReader
 from agentm_assets.index.lexical import LexicalReader
+from resources.embedder import EmbedderResource
+from resources.models import ModelsResource
 from sensors.vault_files import evaluate
+
+sys.path.append(
+    str(Path(__file__).resolve().parents[1])
+)  # model_servers, beside the rooms' folders
+from model_servers import openai_server
 
 Graph = Any  # the class in conftest.py, which cannot be imported from here
 
@@ -172,3 +185,80 @@ def test_an_edit_of_the_operator_while_notes_are_judged_is_left_to_the_next_run(
     result = tick(graph)
     assert isinstance(result, dg.SensorResult) and result.run_requests
     assert result.run_requests[0].tags["agentm/changed"] == "1"
+
+
+def answer(asked: Any) -> str:
+    """A judgment that keeps the note's words: there is nothing to be checked in it."""
+    return json.dumps(
+        {
+            "type": "fix",
+            "altitude": "artifact",
+            "class": "procedural",
+            "title": "The kettle would not start",
+            "slug": "relay",
+            "tags": [],
+            "aliases": [],
+            "summary": None,
+            "body": None,
+            "confidence": 0.9,
+        }
+    )
+
+
+def test_a_model_is_asked_once_for_each_note_within_the_budget_and_never_about_personal_ones(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in (1, 2, 3):
+        put(graph, f"relay-{number}", f"2026-0{number}-01T08:00:00Z")
+    secret = FIX.format(captured="2026-05-01T08:00:00Z").replace("relay", "diaryword")
+    diary = graph.put("personal/diary.md", secret)
+    (graph.vault / "Agent/memory/semantic/2026/05/link.md").symlink_to(diary)
+    config = graph.location.config_file
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text("[profiles.default.enrichment.after_capture]\ncalls = 2\n")
+    with openai_server(answer=answer) as server:
+        monkeypatch.setenv("AGENTM_MODEL", f"openai-compatible/m@{server.url}")
+        graph.run()
+        shown = metadata(graph, "enriched_notes")
+        assert (shown["enriched"], shown["left"], shown["calls"]) == (2, 1, 2)
+        assert not check(graph, "enriched_notes", "within_budget").passed
+        graph.run()
+        assert len(server.asked) == 2, "what is left waits for the hourly run"
+        job = graph.defs.resolve_job_def("enrich_waiting")
+        with open_instance(graph.location.dagster_home) as instance:
+            assert job.execute_in_process(instance=instance).success
+        assert len(server.asked) == 3
+        assert metadata(graph, "enriched_notes")["left"] == 0
+
+        rules = graph.vault / "standards/storage-rules.md"
+        rules.write_text(rules.read_text().replace("confidence: 0.65", "confidence: 0.64"))
+        graph.run()
+        assert len(server.asked) == 3, "an edit of the rules spends nothing by itself"
+        assert check(graph, "coverage", "nothing_stale").metadata["stale_notes"].value == 3
+        backfill = list(run_backfill(graph.defs, graph.workspace, models_of(graph), None))
+        assert [run.numbers.get("enriched", 0) for run in backfill] == [0, 1, 1, 1]
+        assert len(server.asked) == 6
+        assert not server.seen(b"diaryword") and not server.seen(b"personal/")
+    spent = (graph.location.log_dir / "spend.jsonl").read_text().split("\n")
+    assert sum('"outcome": "reply"' in line for line in spent) == 6
+
+
+def models_of(graph: Graph) -> ModelsResource:
+    return ModelsResource(workspace=graph.workspace)
+
+
+def test_who_judges_already_is_not_joined(graph: Graph) -> None:
+    put(graph, "relay")
+    lock = graph.location.index_dir / "enrich.lock"
+    lock.parent.mkdir(parents=True)
+    with FileLock(lock):
+        done = judge_notes(
+            Work(UNJUDGED, "eager", AfterCapture(), patience=0.0),
+            graph.workspace.rules(),
+            graph.workspace,
+            EmbedderResource(workspace=graph.workspace, enabled=False),
+            models_of(graph),
+            "run",
+            lambda stage, through, total: None,
+        )
+    assert done.report is None and "another process" in done.remarks[0]

@@ -88,7 +88,6 @@ def run_backfill(
     definitions: dg.Definitions,
     workspace: WorkspaceResource,
     models: ModelsResource,
-    rules: LoadedRules,
     month: str | None,
     *,
     on_wait: Callable[[], None] = lambda: None,
@@ -102,7 +101,8 @@ def run_backfill(
         stamp = serving_stamp(
             models.open(), open_backend(workspace.settings().location), datetime.now(UTC)
         )
-        if stamp is None:
+        rules = workspace.rules_or_none()
+        if stamp is None or rules is None:
             return
         found = _population(workspace, rules, stamp, month)
         for each in months_of(found.items, STALE):
