@@ -238,7 +238,7 @@ def test_a_model_is_asked_once_for_each_note_within_the_budget_and_never_about_p
         backfill = list(run_backfill(graph.defs, graph.workspace, models_of(graph), None))
         assert [run.numbers.get("enriched", 0) for run in backfill] == [0, 1, 1, 1]
         assert len(server.asked) == 6
-        assert not server.seen(b"diaryword") and not server.seen(b"personal/")
+        assert not server.seen(b"diaryword") and not server.seen(b"personal/diary")
     spent = (graph.location.log_dir / "spend.jsonl").read_text().split("\n")
     assert sum('"outcome": "reply"' in line for line in spent) == 6
 
