@@ -55,8 +55,11 @@ def test_rules_that_this_machine_never_saw_are_not_guessed_at(
     for was in ("0123456789abcdef", "../../secrets", "", "no hash at all"):
         assert what_changed(desk.location, was, rules) == ()
     remember_rules(desk.location, rules)
-    (desk.location.state_dir / "rules" / f"{rules.rules_hash}.json").write_text("[]")
+    kept = desk.location.state_dir / "rules" / f"{rules.rules_hash}.json"
     changed = edited_rules(("low_confidence: 0.65", "low_confidence: 0.7"))
+    (desk.location.state_dir / "elsewhere.json").write_bytes(kept.read_bytes())
+    assert what_changed(desk.location, "../elsewhere", changed) == (), "a note names no file"
+    kept.write_text("[]")
     assert what_changed(desk.location, rules.rules_hash, changed) == ()
 
 
