@@ -1,7 +1,7 @@
 """The rules sensor: reports a new version of the filing rules, or that they are broken.
 
-It starts no run: what an edit makes stale shows as stale, and the operator (or the night) drains
-it.
+It starts no run: what an edit makes stale shows as stale, with how many notes it is and what
+changed, and the operator (or the night) drains it.
 """
 
 import json
@@ -9,7 +9,15 @@ import json
 import dagster as dg
 
 from agentm_assets.config.errors import ConfigError
-from agentm_assets.contract.rules import RulesError
+from agentm_assets.contract.rules import LoadedRules, RulesError
+from agentm_assets.enrichment.assets.coverage import (
+    NOTHING_STALE,
+    judged_staleness,
+    stale_metadata,
+)
+from agentm_assets.index.facts_reader import FactsReader
+from agentm_assets.index.serving import ServingUnreadable
+from resources.models import ModelsResource
 from resources.workspace import WorkspaceResource
 
 JUDGMENT = "storage_rules_judgment"
@@ -18,9 +26,10 @@ PARSE_CHECK = "rules_parse"
 
 
 def evaluate(
-    context: dg.SensorEvaluationContext, workspace: WorkspaceResource
+    context: dg.SensorEvaluationContext, workspace: WorkspaceResource, models: ModelsResource
 ) -> dg.SensorResult | dg.SkipReason:
-    """One tick: observations for versions that differ from the cursor's, a check for the parse."""
+    """One tick: observations for versions that differ from the cursor's, a check for the parse, and
+    one for the judgments that were made under other rules."""
     before: dict[str, str] = json.loads(context.cursor) if context.cursor else {}
     try:
         rules = workspace.rules()
@@ -43,9 +52,32 @@ def evaluate(
     ]
     if not events and "problem" not in before:
         return dg.SkipReason("the rules have not changed")
+    if before.get(JUDGMENT) != rules.rules_hash:
+        events += stale_evaluation(rules, workspace, models)
     return dg.SensorResult(
         cursor=json.dumps(now, sort_keys=True), asset_events=[*events, parse_evaluation(None)]
     )
+
+
+def stale_evaluation(
+    rules: LoadedRules, workspace: WorkspaceResource, models: ModelsResource
+) -> list[dg.AssetCheckEvaluation]:
+    """The check of coverage, as it is under these rules; none before there is an index."""
+    try:
+        with FactsReader.open(workspace.settings().location.facts_file) as facts:
+            rows = facts.judgments()
+    except ServingUnreadable:
+        return []
+    stale = judged_staleness(rows, rules, workspace, models)
+    return [
+        dg.AssetCheckEvaluation(
+            asset_key=dg.AssetKey("coverage"),
+            check_name=NOTHING_STALE,
+            passed=not stale.stale,
+            severity=dg.AssetCheckSeverity.WARN,
+            metadata=stale_metadata(stale),
+        )
+    ]
 
 
 def parse_evaluation(problem: str | None) -> dg.AssetCheckEvaluation:
@@ -67,6 +99,6 @@ def parse_evaluation(problem: str | None) -> dg.AssetCheckEvaluation:
     asset_selection=None,
 )
 def rules_file(
-    context: dg.SensorEvaluationContext, workspace: WorkspaceResource
+    context: dg.SensorEvaluationContext, workspace: WorkspaceResource, models: ModelsResource
 ) -> dg.SensorResult | dg.SkipReason:
-    return evaluate(context, workspace)
+    return evaluate(context, workspace, models)

@@ -60,6 +60,7 @@ def test_only_what_a_backfill_is_for_is_partitioned_since_partitions_never_show_
     node = GRAPH.get(dg.AssetKey("reenriched_notes"))
     assert node.partitions_def == dg.DynamicPartitionsDefinition(name="capture_month")
     assert not node.child_keys, "what hangs on it would never show as stale"
+    assert node.assets_def.op.pool == "reenrich", "months of a backfill take turns"
 
 
 def test_no_job_is_empty_and_all_run_in_one_process() -> None:

@@ -7,6 +7,10 @@ import dagster as dg
 import pytest
 
 from agentm_assets.contract.rules import default_rules_text
+from agentm_assets.enrichment.rules_seen import remember_rules
+from agentm_assets.index.publish import publish_facts
+from agentm_assets.index.reconcile import ReconcileOptions, reconcile
+from resources.models import ModelsResource
 from resources.workspace import WorkspaceResource
 from sensors.rules_file import JUDGMENT, RANKING, evaluate
 
@@ -17,7 +21,8 @@ class Sensor:
         self.cursor: str | None = None
 
     def tick(self) -> dg.SensorResult | dg.SkipReason:
-        result = evaluate(dg.build_sensor_context(cursor=self.cursor), self.workspace)
+        models = ModelsResource(workspace=self.workspace)
+        result = evaluate(dg.build_sensor_context(cursor=self.cursor), self.workspace, models)
         if isinstance(result, dg.SensorResult):
             assert not result.run_requests
             self.cursor = result.cursor or self.cursor
@@ -92,3 +97,37 @@ def test_a_vault_that_is_gone_skips_with_the_reason(sensor: Sensor, vault: Path)
     result = sensor.tick()
     assert isinstance(result, dg.SkipReason)
     assert "vault" in str(result.skip_message)
+
+
+def test_an_edit_says_at_once_how_many_judgments_it_makes_stale_and_which_keys_differ(
+    sensor: Sensor, workspace: WorkspaceResource, vault: Path, rules: Path
+) -> None:
+    judged = workspace.rules()
+    location = workspace.settings().location
+    remember_rules(location, judged)
+    note = vault / "Agent/memory/semantic/a.md"
+    note.parent.mkdir(parents=True)
+    stamps = f"enriched_by: extractive-1\nrules_hash: {judged.rules_hash}\n"
+    note.write_text(f"---\ntype: fix\nstatus: active\n{stamps}---\nText.\n")
+    lock = location.index_dir / "tables.lock"
+    store = workspace.store()
+    reconcile(workspace.open_vault(), store, judged, ReconcileOptions(), lock_file=lock)
+    publish_facts(store, location.facts_file)
+
+    def stale() -> list[tuple[bool, int]]:
+        result = sensor.tick()
+        assert isinstance(result, dg.SensorResult)
+        return [
+            (event.passed, event.metadata["stale_notes"].value)
+            for event in result.asset_events
+            if isinstance(event, dg.AssetCheckEvaluation) and event.check_name == "nothing_stale"
+        ]
+
+    assert stale() == [(True, 0)]
+    text = rules.read_text()
+    rules.write_text(text.replace("  idea: semantic", "  idea: procedural"))
+    assert stale() == [(False, 1)]
+    rules.write_text(text)
+    assert stale() == [(True, 0)], "taken back, and no run was needed"
+    rules.write_text(text.replace("excludes: []", "excludes: ['drafts/**']"))
+    assert stale() == [], "what only ranks makes nothing stale"

@@ -1,6 +1,6 @@
 """Coverage over all stages: what is judged and embedded, what is stale and why, what waits."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 import dagster as dg
@@ -23,6 +23,7 @@ from resources.models import ModelsResource
 from resources.workspace import WorkspaceResource
 
 STAGE = "enrichment"
+NOTHING_STALE = "nothing_stale"
 
 
 @dg.asset(
@@ -36,7 +37,7 @@ STAGE = "enrichment"
     description="How much of the vault is judged and embedded, how much is stale, what waits.",
     check_specs=[
         dg.AssetCheckSpec(
-            "nothing_stale",
+            NOTHING_STALE,
             asset="coverage",
             description="No note was judged under rules, by a prompt or by a model that have "
             "changed since. The check names what changed.",
@@ -80,22 +81,27 @@ def stage_of(stale: Staleness) -> StageCoverage:
 
 def nothing_stale(stale: Staleness | None) -> dg.AssetCheckResult:
     """`stale` None: broken rules make nothing stale."""
-    changes = () if stale is None else stale.changes
     return dg.AssetCheckResult(
-        check_name="nothing_stale",
-        passed=not changes,
+        check_name=NOTHING_STALE,
+        passed=stale is None or not stale.stale,
         severity=dg.AssetCheckSeverity.WARN,
-        metadata={
-            "stale_notes": 0 if stale is None else stale.stale,
-            "what_changed": table(
-                ("notes", "changed", "what", "was", "now"),
-                [(c.notes, c.cause, ", ".join(c.what), c.was, c.now) for c in changes],
-            ),
-            "cure": MetadataValue.text(
-                "agentm backfill, or a backfill of reenriched_notes" if changes else "none needed"
-            ),
-        },
+        metadata=stale_metadata(stale),
     )
+
+
+def stale_metadata(stale: Staleness | None) -> Mapping[str, dg.MetadataValue | str | int]:
+    """How many notes, what changed, and what to do about it."""
+    changes = () if stale is None else stale.changes
+    return {
+        "stale_notes": 0 if stale is None else stale.stale,
+        "what_changed": table(
+            ("notes", "changed", "what", "was", "now"),
+            [(c.notes, c.cause, ", ".join(c.what), c.was, c.now) for c in changes],
+        ),
+        "cure": MetadataValue.text(
+            "agentm backfill, or a backfill of reenriched_notes" if changes else "none needed"
+        ),
+    }
 
 
 def _staleness(
@@ -104,8 +110,18 @@ def _staleness(
     workspace: WorkspaceResource,
     models: ModelsResource,
 ) -> Staleness:
-    location = workspace.settings().location
     rows = connection.execute(_NOTES).fetchall()
+    return judged_staleness(rows, rules, workspace, models)
+
+
+def judged_staleness(
+    rows: Iterable[tuple[str, str, str | None, str | None]],
+    rules: LoadedRules,
+    workspace: WorkspaceResource,
+    models: ModelsResource,
+) -> Staleness:
+    """`rows`: path, status, enriched_by and rules_hash of the notes that can be judged."""
+    location = workspace.settings().location
     stamp = serving_stamp(models.open(), open_backend(location), datetime.now(UTC))
     return staleness((Judged(*row) for row in rows), rules, stamp, location)
 

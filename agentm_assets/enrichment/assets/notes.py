@@ -36,6 +36,8 @@ CAPTURE_MONTH: Final = dg.DynamicPartitionsDefinition(name="capture_month")
 """Months of capture such as 2026-08, and "undated". Keys come with the notes and never go."""
 
 _JUDGED_SPACE: Final = "memory"
+_MOST_PATIENCE: Final = 7_200.0
+"""Seconds that a month waits for the command line or the night: two of their longest runs."""
 
 Scope = Literal["unjudged", "all"]
 Pace = Literal["after_capture", "hourly", "batch"]
@@ -140,6 +142,8 @@ def _checked(done: Done, problem: str | None) -> Iterator[dg.AssetCheckResult]:
     owners=OWNERS,
     kinds={"markdown"},
     code_version=CODE_VERSION,
+    # A backfill in the UI starts its months at once, and they would wait for each other's lock.
+    pool="reenrich",
     description="Notes whose judgment is stale since rules, prompt or model changed, judged again "
     "by month of capture, the oldest judgment first. A run that was ended goes on where it was.",
 )
@@ -160,7 +164,7 @@ def reenriched_notes(
             trigger="batch",
             limits=_limits(workspace, "batch"),
             month=context.partition_key,
-            patience=600.0,
+            patience=_MOST_PATIENCE,
         ),
         rules,
         workspace,
@@ -169,6 +173,8 @@ def reenriched_notes(
         context.run_id,
         progress.for_run(context),
     )
+    if done.is_busy:
+        raise dg.Failure("another process has judged notes all the time; start the month again")
     version = _settle_graph(context, workspace, embedder, done, rules)
     return MaterializeResult(data_version=dg.DataVersion(version), metadata=pass_metadata(done))
 
@@ -190,13 +196,17 @@ def _settle_graph(
     done: Done,
     rules: LoadedRules,
 ) -> str:
-    """Tell Dagster what was indexed again and which months there are; the version of what is filed
-    now."""
+    """Tell Dagster what was indexed again, which months there are, and who judged by which rules;
+    returns the version of what is filed now."""
     with workspace.store().transaction() as connection:
         if done.reindexed:
             renew(context, workspace, connection, embedder.model_id(), _JUDGED_SPACE)
         months = {month or UNDATED for (month,) in connection.execute(_MONTHS).fetchall()}
         filed = connection.execute(_FILED).fetchone() or (0, 0)
+    context.instance.add_run_tags(
+        context.run_id,
+        {"agentm/rules_hash": rules.rules_hash, "agentm/pass_version": done.stamp or "none"},
+    )
     known = set(context.instance.get_dynamic_partitions(str(CAPTURE_MONTH.name)))
     if months - known:
         context.instance.add_dynamic_partitions(str(CAPTURE_MONTH.name), sorted(months - known))

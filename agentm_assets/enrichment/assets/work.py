@@ -63,7 +63,8 @@ class Work:
 class Done:
     """What became of it. `stamp`: of who judges, None where nobody can. `report` None: nothing was
     judged, `remarks` say why unless nothing waits. `waiting`: notes that the run was to judge,
-    `left` those of them that still wait. `reindexed`: paths that were indexed again."""
+    `left` those of them that still wait. `reindexed`: paths that were indexed again. `is_busy`:
+    another process judged all the time."""
 
     stamp: str | None
     waiting: int
@@ -72,11 +73,12 @@ class Done:
     remarks: tuple[str, ...]
     reindexed: tuple[str, ...]
     seconds: float
+    is_busy: bool = False
 
     @classmethod
-    def nothing(cls, why: str) -> "Done":
+    def nothing(cls, why: str, *, is_busy: bool = False) -> "Done":
         """Nothing was judged, nor looked at."""
-        return cls(None, 0, 0, None, (why,), (), 0.0)
+        return cls(None, 0, 0, None, (why,), (), 0.0, is_busy)
 
 
 def judge_notes(
@@ -119,6 +121,7 @@ class _Run:
         self._began = time.monotonic()
 
     def done(self) -> Done:
+        self._location.index_dir.mkdir(parents=True, exist_ok=True)
         with ExitStack() as locks:
             try:
                 for reasons, name in _LOCKS:
@@ -126,7 +129,8 @@ class _Run:
                         lock = FileLock(self._location.index_dir / name)
                         locks.enter_context(lock.acquire(timeout=self._work.patience))
             except Timeout:
-                return self._outcome(None, "another process judges notes now; these wait for it")
+                why = "another process judges notes now; these wait for the next run"
+                return Done.nothing(why, is_busy=True)
             return self._judged()
 
     def _judged(self) -> Done:
