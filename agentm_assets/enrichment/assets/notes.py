@@ -39,16 +39,15 @@ _JUDGED_SPACE: Final = "memory"
 _MOST_PATIENCE: Final = 7_200.0
 """Seconds that a month waits for the command line or the night: two of their longest runs."""
 
-Scope = Literal["unjudged", "all"]
 Pace = Literal["after_capture", "hourly", "batch"]
 
 
 class EnrichConfig(dg.Config):
-    """What one run judges. `scope`: notes that nobody has judged, or stale ones as well. `pace`: by
-    which limits of the configuration. `month`: only notes captured in it."""
+    """What one run judges: notes that nobody has judged, or stale ones as well (`scope`), by which
+    limits of the configuration (`pace`), captured in which `month` (None: in any)."""
 
-    scope: str = "unjudged"
-    pace: str = "after_capture"
+    scope: Literal["unjudged", "all"] = "unjudged"
+    pace: Pace = "after_capture"
     month: str | None = None
 
 
@@ -179,9 +178,9 @@ def reenriched_notes(
     return MaterializeResult(data_version=dg.DataVersion(version), metadata=pass_metadata(done))
 
 
-def _limits(workspace: WorkspaceResource, pace: str) -> Limits:
+def _limits(workspace: WorkspaceResource, pace: Pace) -> Limits:
     table = workspace.settings().enrichment
-    paces: dict[str, Limits] = {
+    paces: dict[Pace, Limits] = {
         "after_capture": table.after_capture,
         "hourly": table.hourly,
         "batch": table.batch,
