@@ -1,6 +1,7 @@
 """The embedding model that the configuration names, exported on first use."""
 
 import dagster as dg
+from pydantic import PrivateAttr
 
 from agentm_assets.models.embedder import Embedder
 from agentm_assets.models.export import ensure_exported, source_model_id
@@ -13,6 +14,7 @@ class EmbedderResource(dg.ConfigurableResource[None]):
 
     workspace: dg.ResourceDependency[WorkspaceResource]
     enabled: bool = True
+    _opened: Embedder | None = PrivateAttr(default=None)
 
     def model_id(self) -> str | None:
         """Which vectors count as current, without opening the model; None when switched off."""
@@ -21,12 +23,14 @@ class EmbedderResource(dg.ConfigurableResource[None]):
         return source_model_id(locate(self.workspace.settings().embedder_model))
 
     def open(self) -> Embedder | None:
-        """The embedder, or None when embedding is switched off.
+        """The embedder, or None when embedding is switched off. One run opens it once.
 
         Raises ModelUnavailable, WeightsRefused, ExportFailed or ModelFolderUnusable.
         """
         if not self.enabled:
             return None
-        settings = self.workspace.settings()
-        source = locate(settings.embedder_model)
-        return Embedder.open(ensure_exported(source, settings.cache_dir))
+        if self._opened is None:
+            settings = self.workspace.settings()
+            source = locate(settings.embedder_model)
+            self._opened = Embedder.open(ensure_exported(source, settings.cache_dir))
+        return self._opened
