@@ -143,6 +143,7 @@ OWN_FILES = {
     "agentm_assets/contract/rules.py": "the shipped rules, and those that the environment names",
     "agentm_assets/demo": "the bundled sample",
     "agentm_assets/enrichment/answers.py": "answers that were paid for, beside the index",
+    "agentm_assets/enrichment/assets/work.py": "the locks of who judges, beside the index",
     "agentm_assets/enrichment/batches.py": "the record of batches, beside the index",
     "agentm_assets/enrichment/rules_seen.py": "what rules said, beside the index",
     "agentm_assets/enrichment/version.py": "the source of the gates",
