@@ -1,5 +1,8 @@
 """Recall: a question in, an answer with its confidence out."""
 
+from dataclasses import replace
+from functools import cache
+
 from agentm_assets.recall.answer import Answer
 from agentm_assets.recall.confidence import judge
 from agentm_assets.recall.names import unknown_names
@@ -7,6 +10,7 @@ from agentm_assets.recall.penalties import PenaltyContext
 from agentm_assets.recall.pool import Pool, gather
 from agentm_assets.recall.question import LONGEST_QUESTION, Asked, RecallOptions, understand
 from agentm_assets.recall.rank import rank
+from agentm_assets.recall.second_look import LOOKED_AT, look_again
 from agentm_assets.recall.show import READ_AHEAD, Shown, show
 from agentm_assets.recall.sources import Sources
 
@@ -33,7 +37,14 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
         # The confidence looks at the same hits however few are asked for.
         wanted = max(options.k, _JUDGED_HITS)
         by_note = options.per == "note"
-        ranked = rank(pool, asked, context, wanted * READ_AHEAD if by_note else wanted)
+        sources = replace(sources, read_note=cache(sources.read_note))  # it is read twice
+        ranked = look_again(
+            rank(pool, asked, context, max(LOOKED_AT, wanted * READ_AHEAD if by_note else wanted)),
+            pool,
+            asked,
+            terms,
+            sources,
+        )
         shown = show(ranked, wanted, terms, sources, fold=by_note)
     spans = asked.phrase.spans if asked.phrase else ()
     unknown = unknown_names(asked.text, spans, sources.lexical)
