@@ -6,10 +6,21 @@ from typing import Any
 import pytest
 
 from agentm_assets.models.embedder import Embedder
-from agentm_assets.recall import second_look
+from agentm_assets.recall import pool, second_look
+from agentm_assets.recall.second_look import Signs
 
 Asker = Any  # the class in conftest.py, which cannot be imported from here
 VaultOf = Callable[[Mapping[str, str]], Asker]
+
+
+def _without_hits(dense: Any) -> Any:
+    """The dense arm as it is when it ranks other notes before all that words found."""
+
+    def arm(*arguments: Any) -> Any:
+        vector, _hits, remark = dense(*arguments)
+        return vector, [], remark
+
+    return arm
 
 
 def talk(*turns: tuple[str, str]) -> str:
@@ -57,7 +68,16 @@ def test_a_question_for_a_place_wants_a_section_that_has_a_name(vault_of: VaultO
     assert asker.paths("Where was the kiln relined?") == ["b.md", "a.md"]
 
 
-def test_a_section_is_helped_by_the_best_of_its_note(vault_of: VaultOf) -> None:
+def alone(monkeypatch: pytest.MonkeyPatch, sign: str) -> None:
+    """Let one sign decide."""
+    none = dict.fromkeys(Signs.__slots__, 0.0)
+    monkeypatch.setattr(second_look, "WEIGHTS", Signs(**{**none, sign: 1.0}))
+
+
+def test_a_section_is_helped_by_the_best_of_its_note(
+    vault_of: VaultOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone(monkeypatch, "note")
     line = "The pump is checked for rust every spring."
     fill = "\n".join(f"## Part {n}\n\nSomething else, number {n}.\n" for n in range(6))
     asker = vault_of(
@@ -102,10 +122,43 @@ def test_a_note_that_is_gone_or_shut_is_no_error(vault_of: VaultOf) -> None:
     assert sorted(hit.path for hit in asker.ask("kiln", sources).hits) == ["0.md", "2.md"]
 
 
+def test_what_stands_around_a_section_counts(
+    vault_of: VaultOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone(monkeypatch, "around")
+    asker = vault_of(
+        {
+            "talk.md": talk(
+                ("Ada", "Thunder."),
+                ("Ben", "The kettle is here."),
+                ("Ada", "Nothing."),
+                ("Ben", "x " * 400),
+                ("Ada", "The kettle is there."),
+            )
+        }
+    )
+    hits = asker.ask("kettle in the thunder", per="section", k=9).hits
+    kettles = [hit for hit in hits if "kettle" in hit.snippet]
+    assert ["here" in hit.snippet for hit in kettles] == [True, False]
+    assert kettles[0].score > kettles[1].score
+
+
+def test_a_heading_that_bears_the_name_that_is_asked_for_counts(
+    vault_of: VaultOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone(monkeypatch, "about")
+    asker = vault_of({"talk.md": talk(("Ada", "The kettle and Ben."), ("Ben", "The kettle."))})
+    hits = asker.ask("What does Ben say of the kettle?", per="section").hits
+    assert hits[0].header_path == "A talk > Ben"
+    assert hits[0].score > hits[1].score
+
+
 def test_what_only_words_found_is_known_by_its_meaning_too(
-    asker: Asker, embedder: Embedder
+    asker: Asker, embedder: Embedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both notes hold the asked word once; one of them speaks of what is asked."""
+    alone(monkeypatch, "cosine")
+    monkeypatch.setattr(pool, "_dense", _without_hits(pool._dense))
     asker.write(
         {
             "a.md": "# Ledger\n\nOur ledger of quarterly invoices and taxes is kept by Marta.\n",
@@ -116,13 +169,16 @@ def test_what_only_words_found_is_known_by_its_meaning_too(
     assert asker.paths("ledger for scaffolding while constructing a house")[0] == "b.md"
 
 
-def test_the_section_before_lends_its_meaning(asker: Asker, embedder: Embedder) -> None:
+def test_the_section_before_lends_its_meaning(
+    asker: Asker, embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone(monkeypatch, "before")
     asker.write(
         {
             "a.md": talk(
-                ("Ada", "My sister plays the violin in an orchestra every summer."),
-                ("Ben", "Lovely, I would like that too."),
                 ("Ada", "The tax office wrote about our invoices again."),
+                ("Ben", "Lovely, I would like that too."),
+                ("Ada", "My sister plays the violin in an orchestra every summer."),
                 ("Ben", "Lovely, I would like that too."),
             )
         }
@@ -130,4 +186,4 @@ def test_the_section_before_lends_its_meaning(asker: Asker, embedder: Embedder) 
     asker.index(embedder)
     hits = asker.ask("concerts with classical music", per="section").hits
     places = [hit.chunk for hit in hits if "Lovely" in hit.snippet]
-    assert places == sorted(places), "the one after the violin first"
+    assert places == sorted(places, reverse=True), "the one after the violin first"
