@@ -21,6 +21,7 @@ class ScoreParts:
     entity: bool
     penalty: float  # product of all penalties, 1.0 for none
     penalties: tuple[str, ...]  # "status:superseded", "space:personal", …
+    rerank: float | None = None  # the cross-encoder's own score; None: it did not look at it
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,25 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class RerankTrace:
+    """What reranking did and cost. `pairs`: sections that it put in a new order, 0 when it did not
+    run. `why`: why not all, or none. `trouble`: the operator has something to mend."""
+
+    model: str
+    pairs: int
+    ms: float
+    why: str | None
+    trouble: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Optional stages of the way to an answer, and their cost. None: there is no such stage."""
+
+    rerank: RerankTrace | None
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """`why` says why the mode is degraded or something was left out; None when all is well."""
 
@@ -65,3 +85,4 @@ class Answer:
     mode: Mode
     why: str | None
     hits: tuple[Hit, ...]
+    trace: Trace = Trace(rerank=None)
