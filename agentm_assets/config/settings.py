@@ -19,8 +19,8 @@ from agentm_assets.config.vault import DEVICE_LOCAL, VAULT, VaultLocation, locat
 DEFAULT_EMBEDDER = "all-MiniLM-L6-v2"
 
 DEFAULT_BUDGET_MS = 150
-"""For a warm question: enough for 20 sections of 20 tokens or 6 of 120 with a MiniLM of six layers
-on two cores (docs/performance.md), and short of what one who waits would notice."""
+"""For a warm question: with a MiniLM of six layers on two free cores it holds 12 sections of 180
+tokens, or all 20 of up to 100 (docs/performance.md)."""
 
 VARIABLES: Mapping[str, str] = MappingProxyType(
     {
