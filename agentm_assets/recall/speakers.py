@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
+from operator import attrgetter
 
 from agentm_assets.index.facts_reader import ChunkFacts
 from agentm_assets.index.rows import NoteRow
@@ -38,7 +39,6 @@ _SECOND_PERSON = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 class _Turn:
     chunk: ChunkFacts
     own: bool  # headed by the one who is asked about
-    nearness: float  # both arms together, to choose by
     cosine: float | None
 
 
@@ -61,7 +61,7 @@ def speaker_margin(
     if not topic:
         return None
     supports: dict[bool, list[float]] = {True: [], False: []}
-    for turn, (of_speaker, of_other) in _read(turns, sources):
+    for turn, (of_speaker, of_other) in _read(turns, pool, sources):
         for own, text in ((turn.own, of_speaker), (not turn.own, of_other)):
             held = _held(topic, text, sources.lexical.analyse)
             if held:
@@ -71,33 +71,37 @@ def speaker_margin(
 
 def _turns(pool: Pool, names: frozenset[str]) -> list[_Turn] | None:
     """The nearest turns of the named speaker, and of those who speak in the same notes."""
+    headings = {chunk.header_path for chunk in pool.chunks.values()}
+    named = {heading for heading in headings if names & _speaker(heading)}
+    if not named:
+        return None  # nearly all questions end here
     eligible = {candidate.note.path for candidate in pool.candidates.values()}
-    found = [chunk for chunk in pool.chunks.values() if chunk.path in eligible]
-    conversations = _conversations(found)
-    said_by: dict[str, set[str]] = {}
-    for path, headings in conversations.items():
-        for heading in headings:
-            if names & _speaker(heading):
-                said_by.setdefault(_last(heading), set()).add(path)
-    if len(said_by) != 1:
+    paths = {chunk.path for chunk in pool.chunks.values() if chunk.header_path in named}
+    found = [chunk for chunk in pool.chunks.values() if chunk.path in paths & eligible]
+    conversations = {
+        path: speakers
+        for path, speakers in _conversations(found).items()
+        if not named.isdisjoint(speakers)
+    }
+    asked_about = {_last(each) for speakers in conversations.values() for each in speakers & named}
+    if len(asked_about) != 1:
         return None
-    ((speaker, paths),) = said_by.items()
     lexical, dense = dict(pool.lexical_hits), dict(pool.dense_hits)
     highest = max(lexical.values(), default=0.0) or 1.0
-    turns = [
-        _Turn(
-            chunk,
-            own=_last(chunk.header_path) == speaker,
-            nearness=lexical.get(chunk.chunk_id, 0.0) / highest + dense.get(chunk.chunk_id, 0.0),
-            cosine=dense.get(chunk.chunk_id, 0.0) if pool.hybrid else None,
-        )
-        for chunk in found
-        if chunk.path in paths and chunk.header_path in conversations[chunk.path]
-    ]
-    turns.sort(key=lambda turn: (-turn.nearness, turn.chunk.path, turn.chunk.ordinal))
-    own = [turn for turn in turns if turn.own][:TURNS_A_SIDE]
-    others = [turn for turn in turns if not turn.own][:TURNS_A_SIDE]
-    return [*own, *others] if own and others else None
+
+    def order(chunk: ChunkFacts) -> tuple[float, str, int]:
+        by_words = lexical.get(chunk.chunk_id, 0.0) / highest
+        return -by_words - dense.get(chunk.chunk_id, 0.0), chunk.path, chunk.ordinal
+
+    turns: dict[bool, list[_Turn]] = {True: [], False: []}
+    for chunk in sorted(found, key=order):
+        if chunk.header_path not in conversations.get(chunk.path, ()):
+            continue
+        of_side = turns[chunk.header_path in named]
+        if len(of_side) < TURNS_A_SIDE:
+            cosine = dense.get(chunk.chunk_id, 0.0) if pool.hybrid else None
+            of_side.append(_Turn(chunk, chunk.header_path in named, cosine))
+    return [*turns[True], *turns[False]] if turns[True] and turns[False] else None
 
 
 def _conversations(chunks: Iterable[ChunkFacts]) -> dict[str, set[str]]:
@@ -105,13 +109,11 @@ def _conversations(chunks: Iterable[ChunkFacts]) -> dict[str, set[str]]:
 
     The parts of one long section have the same heading too, but one after the other.
     """
-    ordered = sorted(chunks, key=lambda chunk: (chunk.path, chunk.ordinal))
+    ordered = sorted(chunks, key=attrgetter("path", "ordinal"))
     found: dict[str, set[str]] = {}
-    for path, of_note in groupby(ordered, key=lambda chunk: chunk.path):
+    for path, of_note in groupby(ordered, key=attrgetter("path")):
         runs = Counter(heading for heading, _run in groupby(each.header_path for each in of_note))
-        again = {heading for heading, times in runs.items() if times > 1 and _speaker(heading)}
-        if again:
-            found[path] = again
+        found[path] = {each for each, times in runs.items() if times > 1 and _speaker(each)}
     return found
 
 
@@ -125,21 +127,26 @@ def _speaker(header_path: str) -> frozenset[str]:
     return frozenset(words) if len(words) <= _MOST_WORDS_OF_A_SPEAKER else frozenset()
 
 
-def _read(turns: Sequence[_Turn], sources: Sources) -> Iterator[tuple[_Turn, tuple[str, str]]]:
+def _read(
+    turns: Sequence[_Turn], pool: Pool, sources: Sources
+) -> Iterator[tuple[_Turn, tuple[str, str]]]:
     """Each turn with what it says of its speaker, and what of the one spoken to."""
     read = cache(sources.read_note)
-    chunks_of = cache(sources.facts.chunks_of)
     notes = sources.facts.notes_by_path(sorted({turn.chunk.path for turn in turns}))
+    places = {(chunk.path, chunk.ordinal): chunk for chunk in pool.chunks.values()}
     for turn in turns:
         note = notes.get(turn.chunk.path)
         text = None if note is None else _text(turn.chunk, note, read, sources)
         if note is None or text is None:
             continue
-        before = [c for c in chunks_of(note.path) if c.ordinal == turn.chunk.ordinal - 1]
-        asked = ""
-        if before and before[0].header_path != turn.chunk.header_path:
-            asked = _text(before[0], note, read, sources) or ""
-        yield turn, _by_person(text, asked)
+        place = (note.path, turn.chunk.ordinal - 1)
+        if place not in places:
+            places |= {(note.path, c.ordinal): c for c in sources.facts.chunks_of(note.path)}
+        before = places.get(place)
+        asked = None
+        if before is not None and before.header_path != turn.chunk.header_path:
+            asked = _text(before, note, read, sources)
+        yield turn, _by_person(text, asked or "")
 
 
 def _text(chunk: ChunkFacts, note: NoteRow, read: ReadNote, sources: Sources) -> str | None:
