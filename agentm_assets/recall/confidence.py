@@ -27,7 +27,7 @@ _MIDDLE = log(1_000)
 
 
 @dataclass(frozen=True, slots=True)
-class _Curve:
+class Curve:
     """Coefficients of one mode, fitted together (`python bench/confidence.py fit`): of the matter,
     of the speaker, and of what an unknown name leaves, which is less the larger the vault."""
 
@@ -41,8 +41,8 @@ class _Curve:
     unknown_size: float
 
 
-_HYBRID = _Curve(1.05, 7.56, -2.25, -2.43, 8.37, 0.47, 0.22, -1.74)
-_LEXICAL = _Curve(2.98, 0.0, -1.92, -0.14, 7.47, 0.94, -1.11, -0.73)
+HYBRID = Curve(1.05, 7.56, -2.25, -2.43, 8.37, 0.47, 0.22, -1.74)
+LEXICAL = Curve(2.98, 0.0, -1.92, -0.14, 7.47, 0.94, -1.11, -0.73)
 
 _STOP_TEXT = " ".join(sorted(STOP_WORDS))
 _NOTHING_ASKED_FACTOR = 0.3  # "what is it?" has no words that a note could hold
@@ -122,7 +122,7 @@ def judge(found: Grounds | None) -> tuple[float, Verdict]:
 
 
 def _confidence(found: Grounds) -> float:
-    curve = _LEXICAL if found.meaning is None else _HYBRID
+    curve = LEXICAL if found.meaning is None else HYBRID
     confidence = _of_matter(found, curve)
     if found.named:
         confidence = max(_NAMED_CONFIDENCE, confidence)
@@ -137,7 +137,7 @@ def _confidence(found: Grounds) -> float:
     return confidence
 
 
-def _of_matter(found: Grounds, curve: _Curve) -> float:
+def _of_matter(found: Grounds, curve: Curve) -> float:
     if found.words is None and found.in_time:
         return _DATED_CONFIDENCE
     support = _logistic(
