@@ -21,9 +21,15 @@ class GoldQuestion:
 
 
 def read_questions(file: Path) -> tuple[GoldQuestion, ...]:
-    """Raises QuestionsUnusable, OSError. Keys beyond the four are left alone."""
+    """Raises QuestionsUnusable, OSError."""
+    return parse_questions(file.read_bytes(), str(file))
+
+
+def parse_questions(data: bytes, file: str) -> tuple[GoldQuestion, ...]:
+    """Raises QuestionsUnusable, in whose words `file` is the name. Keys beyond the four are left
+    alone."""
     try:
-        entries = json.loads(file.read_bytes())
+        entries = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise QuestionsUnusable(f"{file} is no JSON ({error}). Correct it.") from error
     if not isinstance(entries, list) or not entries:
@@ -37,7 +43,7 @@ def read_questions(file: Path) -> tuple[GoldQuestion, ...]:
     return questions
 
 
-def _question(file: Path, number: int, entry: object) -> GoldQuestion:
+def _question(file: str, number: int, entry: object) -> GoldQuestion:
     where = f"{file}, question {number}"
     if not isinstance(entry, dict):
         raise QuestionsUnusable(f"{where} is no object. See docs/evaluation.md.")

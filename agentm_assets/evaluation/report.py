@@ -1,7 +1,7 @@
 """What a run found, and its JSON shape."""
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
@@ -91,6 +91,21 @@ def versions() -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             found[name] = "checkout"
+    return found
+
+
+def measures_of(rows: Mapping[str, object]) -> dict[str, float | None]:
+    """The single figures of rows by "ROW.FIGURE", those of a group by "ROW.GROUP.FIGURE"."""
+    found: dict[str, float | None] = {}
+    for name, row in rows.items():
+        if not isinstance(row, Mapping):
+            continue
+        for key, value in row.items():
+            if value is None or isinstance(value, int | float):
+                found[f"{name}.{key}"] = value
+            elif key == "by_category" and isinstance(value, Mapping):
+                nested = measures_of(value)
+                found |= {f"{name}.{group}": share for group, share in nested.items()}
     return found
 
 
