@@ -48,7 +48,9 @@ class Pool:
     """Candidates by the unit that is ranked (a note or a section), and what each arm found of them
     (its own scores, best chunks).
 
-    An arm is complete when it was not cut off at its limit.
+    An arm is complete when it was not cut off at its limit. `lexical_hits` and `dense_hits` are all
+    sections that an arm found, with its own score, also of notes that may not be shown; `chunks`
+    are their places.
     """
 
     candidates: Mapping[str, Candidate]
@@ -61,6 +63,9 @@ class Pool:
     hybrid: bool
     vector: Any | None  # the question's, where there is a dense arm
     remark: str | None  # why the dense arm failed on this question
+    chunks: Mapping[int, ChunkFacts]
+    lexical_hits: Sequence[tuple[int, float]]
+    dense_hits: Sequence[tuple[int, float]]
 
 
 def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
@@ -103,6 +108,9 @@ def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
         hybrid=sources.vectors is not None and dense_remark is None,
         vector=vector,
         remark=dense_remark,
+        chunks=chunks,
+        lexical_hits=lexical,
+        dense_hits=dense,
     )
 
 
