@@ -1,14 +1,17 @@
 """Recall: a question in, an answer with its confidence out."""
 
-from agentm_assets.recall.answer import Answer
-from agentm_assets.recall.confidence import judge
-from agentm_assets.recall.names import unknown_names
+from collections.abc import Mapping
+
+from agentm_assets.recall.answer import Answer, Grounds, RerankTrace, Trace
+from agentm_assets.recall.confidence import grounds, judge, telling
+from agentm_assets.recall.names import unknown_names, unseen_share
 from agentm_assets.recall.penalties import PenaltyContext
 from agentm_assets.recall.pool import Pool, gather
 from agentm_assets.recall.question import LONGEST_QUESTION, Asked, RecallOptions, understand
 from agentm_assets.recall.rank import rank
 from agentm_assets.recall.show import READ_AHEAD, Shown, show
 from agentm_assets.recall.sources import Sources
+from agentm_assets.recall.speakers import speaker_margin
 
 _JUDGED_HITS = 3
 """Hits that the confidence looks at: the answer may stand in the second or third."""
@@ -33,24 +36,50 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
         # The confidence looks at the same hits however few are asked for.
         wanted = max(options.k, _JUDGED_HITS)
         by_note = options.per == "note"
-        ranked = rank(pool, asked, context, wanted * READ_AHEAD if by_note else wanted)
+        limit = wanted * READ_AHEAD if by_note else wanted
+        reranking = sources.reranking
+        if reranking is None:
+            ranked, trace = rank(pool, asked, context, limit), None
+        else:
+            ranked = rank(pool, asked, context, max(limit, reranking.looks_at))
+            ranked, trace = reranking.order(asked.text, ranked, terms, sources, options.rerank)
         shown = show(ranked, wanted, terms, sources, fold=by_note)
-    spans = asked.phrase.spans if asked.phrase else ()
-    unknown = unknown_names(asked.text, spans, sources.lexical)
-    confidence, verdict = judge(
-        shown.evidence[:_JUDGED_HITS], names_unknown=pool.names_unknown_thing or bool(unknown)
-    )
+        found = _grounds(asked, terms, pool, shown, sources)
+    confidence, verdict = judge(found)
     return Answer(
         verdict=verdict,
         confidence=confidence,
         mode="hybrid" if pool.hybrid else "lexical",
-        why="; ".join(_remarks(asked, pool, shown, sources)) or None,
+        why="; ".join(_remarks(asked, pool, shown, trace, sources)) or None,
         hits=shown.hits[: options.k],
+        grounds=found,
+        trace=Trace(rerank=trace),
     )
 
 
-def _remarks(asked: Asked, pool: Pool, shown: Shown, sources: Sources) -> list[str]:
+def _grounds(
+    asked: Asked, terms: Mapping[str, float], pool: Pool, shown: Shown, sources: Sources
+) -> Grounds | None:
+    if not shown.evidence:
+        return None
+    weights = telling(terms, sources.lexical.analyse)
+    spans = asked.phrase.spans if asked.phrase else ()
+    return grounds(
+        shown.evidence[:_JUDGED_HITS],
+        sections=sources.lexical.count,
+        unseen=unseen_share(weights, sources.lexical),
+        unknown_name=bool(unknown_names(asked.text, spans, sources.lexical)),
+        unknown_thing=pool.names_unknown_thing,
+        speaker=speaker_margin(pool, asked.names, weights, sources),
+    )
+
+
+def _remarks(
+    asked: Asked, pool: Pool, shown: Shown, reranked: RerankTrace | None, sources: Sources
+) -> list[str]:
     found = [*sources.remarks, *([pool.remark] if pool.remark else [])]
+    if reranked is not None and reranked.trouble and reranked.why:
+        found.append(reranked.why)
     if asked.shortened:
         found.append(f"only the first {LONGEST_QUESTION} characters of the question were used")
     if shown.unreadable:
