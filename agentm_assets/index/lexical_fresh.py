@@ -109,7 +109,7 @@ def analysed(doc: LexicalDoc) -> AnalysedChunk:
         "title": normal(doc.title),
         "header_path": normal(doc.header_path),
         "body": normal(doc.body),
-        "window": normal(doc.window),
+        "window": normal("\n".join(doc.window)),
     }
     names = normal(doc.names)
     whole = "\n".join((fields["title"], names, fields["header_path"], fields["body"]))
@@ -126,6 +126,6 @@ def analysed(doc: LexicalDoc) -> AnalysedChunk:
             "title": len(doc.title.encode("utf-8", "replace")),
             "header_path": len(doc.header_path.encode("utf-8", "replace")),
             "body": len(doc.body.encode("utf-8", "replace")),
-            "window": len(doc.window.encode("utf-8", "replace")),
+            "window": len("\n".join(doc.window).encode("utf-8", "replace")),
         },
     )

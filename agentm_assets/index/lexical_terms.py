@@ -9,13 +9,16 @@
 - Parts: `gin_trgm_ops` and `getHTTPResponse` are words as a whole; what they are made of are terms
   as well.
 
-Everything here is linear in the length of the text.
+Everything here is linear in the length of the text. No term reaches over a blank, so what stands
+between two blanks is taken apart once and looked up from then on: a text costs a look-up a word,
+and is cut here alone, never by tantivy (docs/performance.md: a third of the time).
 """
 
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 
 import tantivy
 
@@ -52,6 +55,12 @@ STOP_WORDS = frozenset(
 question has no others."""
 
 
+_ROOM = 8_000_000
+"""Characters of the runs between blanks that are remembered, each counted with 80 beside its own
+(some 350 bytes a run, 35 MB in all); when they are full, all are forgotten."""
+_BESIDE = 80
+
+
 @cache
 def words_analyzer() -> tantivy.TextAnalyzer:
     """Cuts plain text into words and brings them into the form in which they are indexed."""
@@ -66,8 +75,14 @@ def words_analyzer() -> tantivy.TextAnalyzer:
 
 
 @cache
+def terms_analyzer() -> tantivy.TextAnalyzer:
+    """Takes terms as they are, separated by blanks."""
+    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+
+
+@cache
 def cut_analyzer() -> tantivy.TextAnalyzer:
-    """Takes terms that were cut here already, separated by blanks."""
+    """Takes what was cut here already, separated by blanks, and folds its case."""
     return (
         tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
         .filter(tantivy.Filter.remove_long(LONGEST_TERM))
@@ -84,24 +99,37 @@ def normal(text: str) -> str:
     return unicodedata.normalize("NFKC", _SURROGATES.sub("\ufffd", text))
 
 
-def searchable(text: str) -> str:
-    """What the words of a text are cut from: the text without its runs of blankless scripts (so
-    that `Docker入門` holds the word Docker), then their pairs."""
-    if text.isascii():
-        return text
-    pairs = " ".join(pair for run in _BLANKLESS.findall(text) for pair in _pairs(run))
-    return f"{_without_blankless(text)} {pairs}"
+@dataclass(frozen=True, slots=True)
+class TextTerms:
+    """The terms of a text, those of each kind separated by blanks. Words are in order and with
+    repeats; of the others the ones of a run between blanks come once, wherever it repeats."""
+
+    words: str
+    parts: str  # of compounds, in the form of terms
+    identifiers: str
+
+
+@lru_cache(maxsize=256)  # a chunk's text comes again in the windows of its neighbours
+def text_terms(text: str) -> TextTerms:
+    """Words, parts of compounds and identifiers of a text."""
+    runs = [_RUNS[run] for run in _plain(text).split()]
+    telling = dict.fromkeys(run for run in runs if run.parts or run.identifiers)
+    return TextTerms(
+        words=" ".join([*[run.words for run in runs], *_all_pairs(text)]),
+        parts=" ".join([run.parts for run in telling]),
+        identifiers=" ".join([run.identifiers for run in telling]),
+    )
 
 
 def words(text: str) -> list[str]:
     """The word terms of a text, with repeats."""
-    return list(words_analyzer().analyze(searchable(text)))
+    return text_terms(text).words.split()
 
 
 def identifiers(text: str) -> Iterator[str]:
     """Identifiers that contain other signs than letters, digits and underscores, and those
     between the slashes and colons of paths and URLs."""
-    for match in _IDENTIFIER.finditer(_without_blankless(text)):
+    for match in _IDENTIFIER.finditer(_plain(text)):
         yield match[0].lower()
         steps = [step for step in _STEP.split(match[0]) if _IDENTIFIER.fullmatch(step)]
         if steps != [match[0]]:
@@ -110,7 +138,7 @@ def identifiers(text: str) -> Iterator[str]:
 
 def parts(text: str) -> Iterator[str]:
     """The parts of the compound words in a text, not yet in the form of terms."""
-    for word in _WORD.findall(_without_blankless(text)):
+    for word in _WORD.findall(_plain(text)):
         if word.isalpha() and (word.islower() or word.istitle()):
             continue  # most words
         pieces = _HUMP.findall(word)
@@ -135,5 +163,38 @@ def _pairs(run: str) -> Iterator[str]:
     return (run[at : at + 2] for at in range(len(run) - 1))
 
 
-def _without_blankless(text: str) -> str:
+def _plain(text: str) -> str:
+    """Without runs of blankless scripts, so that `Docker入門` holds the word Docker."""
     return text if text.isascii() else _BLANKLESS.sub(" ", text)
+
+
+def _all_pairs(text: str) -> list[str]:
+    if text.isascii():
+        return []
+    pairs = " ".join([pair for run in _BLANKLESS.findall(text) for pair in _pairs(run)])
+    return list(words_analyzer().analyze(pairs))
+
+
+def _run_terms(run: str) -> TextTerms:
+    def analysed(text: str) -> str:
+        return " ".join(words_analyzer().analyze(text))
+
+    return TextTerms(analysed(run), analysed(" ".join(parts(run))), " ".join(identifiers(run)))
+
+
+class _Runs(dict[str, TextTerms]):
+    """What stands between two blanks → its terms."""
+
+    room = _ROOM
+
+    def __missing__(self, run: str) -> TextTerms:
+        found = _run_terms(run)
+        self.room -= len(run) + _BESIDE
+        if self.room < 0:
+            self.clear()
+            self.room = _ROOM
+        self[run] = found
+        return found
+
+
+_RUNS = _Runs()

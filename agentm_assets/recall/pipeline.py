@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from agentm_assets.recall.answer import Answer, Grounds
+from agentm_assets.recall.answer import Answer, Grounds, RerankTrace, Trace
 from agentm_assets.recall.confidence import grounds, judge, telling
 from agentm_assets.recall.names import unknown_names, unseen_share
 from agentm_assets.recall.penalties import PenaltyContext
@@ -36,7 +36,13 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
         # The confidence looks at the same hits however few are asked for.
         wanted = max(options.k, _JUDGED_HITS)
         by_note = options.per == "note"
-        ranked = rank(pool, asked, context, wanted * READ_AHEAD if by_note else wanted)
+        limit = wanted * READ_AHEAD if by_note else wanted
+        reranking = sources.reranking
+        if reranking is None:
+            ranked, trace = rank(pool, asked, context, limit), None
+        else:
+            ranked = rank(pool, asked, context, max(limit, reranking.looks_at))
+            ranked, trace = reranking.order(asked.text, ranked, terms, sources, options.rerank)
         shown = show(ranked, wanted, terms, sources, fold=by_note)
         found = _grounds(asked, terms, pool, shown, sources)
     confidence, verdict = judge(found)
@@ -44,9 +50,10 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
         verdict=verdict,
         confidence=confidence,
         mode="hybrid" if pool.hybrid else "lexical",
-        why="; ".join(_remarks(asked, pool, shown, sources)) or None,
+        why="; ".join(_remarks(asked, pool, shown, trace, sources)) or None,
         hits=shown.hits[: options.k],
         grounds=found,
+        trace=Trace(rerank=trace),
     )
 
 
@@ -67,8 +74,12 @@ def _grounds(
     )
 
 
-def _remarks(asked: Asked, pool: Pool, shown: Shown, sources: Sources) -> list[str]:
+def _remarks(
+    asked: Asked, pool: Pool, shown: Shown, reranked: RerankTrace | None, sources: Sources
+) -> list[str]:
     found = [*sources.remarks, *([pool.remark] if pool.remark else [])]
+    if reranked is not None and reranked.trouble and reranked.why:
+        found.append(reranked.why)
     if asked.shortened:
         found.append(f"only the first {LONGEST_QUESTION} characters of the question were used")
     if shown.unreadable:

@@ -5,12 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentm_assets.index.lexical_terms import (
+    _RUNS,
     characters,
     identifiers,
     lone_characters,
     normal,
     parts,
+    text_terms,
     words,
+    words_analyzer,
 )
 
 
@@ -29,6 +32,25 @@ from agentm_assets.index.lexical_terms import (
 )
 def test_words(text: str, expected: list[str]):
     assert words(normal(text)) == expected
+
+
+MIXED = st.text("aBz_19 .:/@+#-\u00e9\u0301\u0434\u05d0\u200d\u203f\x1c\x1f\x85\u2028\u3000\n\t")
+
+
+@given(MIXED, st.lists(MIXED))
+def test_what_is_looked_up_between_blanks_is_what_the_whole_text_gives(text: str, more: list[str]):
+    text = normal(" ".join([text, *more]))
+    assert words(text) == list(words_analyzer().analyze(text))
+    found = text_terms(text)
+    assert set(found.identifiers.split()) == set(identifiers(text))
+    assert set(found.parts.split()) == set(words(" ".join(parts(text))))
+
+
+def test_remembered_runs_are_forgotten_when_they_fill_their_room():
+    for number in range(0, 40):
+        words(f"{number}" * 500_000)
+    assert sum(map(len, _RUNS)) <= 8_000_000
+    assert words("still found") == ["still", "found"]
 
 
 def test_composed_and_decomposed_spellings_are_one_word():
