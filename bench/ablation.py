@@ -1,7 +1,7 @@
 """What each part of the ranking adds or costs: the same questions, a part exchanged or left out.
 
 `python bench/ablation.py --work FOLDER --locomo FILE [--conversations 1-5] [--notes VAULT
---gold QUESTIONS.json] … [--half even|odd] [--only PATTERN] [--json FILE]`
+--gold QUESTIONS.json] … [--only PATTERN] [--json FILE]`
 
 Two tables. In "built up" a row adds one part to the row before it, in "left out" it takes one out
 of what is shipped. Gained and lost are ids of questions: of LoCoMo those whose share of evidence
@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -307,7 +306,6 @@ def main() -> None:
     parser.add_argument("--conversations", default="1-5")
     parser.add_argument("--notes", type=Path, action="append", default=[])
     parser.add_argument("--gold", type=Path, action="append", default=[])
-    parser.add_argument("--half", choices=("even", "odd"))
     parser.add_argument("--only", default="", help="a pattern that the names of parts hold")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -329,12 +327,7 @@ def main() -> None:
             ]
             corpora.append(of_locomo(opened))
         for vault, gold in zip(options.notes, options.gold, strict=True):
-            questions = [
-                each
-                for each in read_questions(gold)
-                if options.half is None
-                or int(sha256(each.id.encode()).hexdigest(), 16) % 2 == (options.half == "odd")
-            ]
+            questions = read_questions(gold)
             sources = stack.enter_context(indexed(vault.resolve(), options.work))
             corpora.append(of_notes(gold.stem, questions, sources))
         rows: list[dict[str, object]] = []
