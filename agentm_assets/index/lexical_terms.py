@@ -60,6 +60,9 @@ _ROOM = 8_000_000
 (some 350 bytes a run, 35 MB in all); when they are full, all are forgotten."""
 _BESIDE = 80
 
+_EDGES = ".,;:!?()\"'"
+"""Punctuation around a word that changes no term."""
+
 
 @cache
 def words_analyzer() -> tantivy.TextAnalyzer:
@@ -113,7 +116,7 @@ class TextTerms:
 def text_terms(text: str) -> TextTerms:
     """Words, parts of compounds and identifiers of a text."""
     runs = [_RUNS[run] for run in _plain(text).split()]
-    telling = dict.fromkeys(run for run in runs if run.parts or run.identifiers)
+    telling = dict.fromkeys([run for run in runs if run.parts or run.identifiers])
     return TextTerms(
         words=" ".join([*[run.words for run in runs], *_all_pairs(text)]),
         parts=" ".join([run.parts for run in telling]),
@@ -179,6 +182,8 @@ def _run_terms(run: str) -> TextTerms:
     def analysed(text: str) -> str:
         return " ".join(words_analyzer().analyze(text))
 
+    if run.isalpha() and (run.islower() or run.istitle()):
+        return TextTerms(analysed(run), "", "")  # most words
     return TextTerms(analysed(run), analysed(" ".join(parts(run))), " ".join(identifiers(run)))
 
 
@@ -188,7 +193,8 @@ class _Runs(dict[str, TextTerms]):
     room = _ROOM
 
     def __missing__(self, run: str) -> TextTerms:
-        found = _run_terms(run)
+        core = run.strip(_EDGES)
+        found = _run_terms(run) if core == run else self[core]
         self.room -= len(run) + _BESIDE
         if self.room < 0:
             self.clear()
