@@ -34,6 +34,7 @@ from agentm_assets.index.lexical_schema import (
     FLAT_BOOSTS,
     FORMAT,
     IDENTIFIER_BOOST,
+    TITLE_BOOST,
     LexicalDoc,
     build_document,
     build_schema,
@@ -41,12 +42,14 @@ from agentm_assets.index.lexical_schema import (
     register_analyzers,
 )
 from agentm_assets.index.lexical_terms import (
+    LONGEST_TERM,
     STOP_WORDS,
     characters,
     identifiers,
     lone_characters,
     normal,
     parts,
+    title_term,
     words,
 )
 from agentm_assets.index.serving import (
@@ -405,6 +408,9 @@ def _plan(view: _View, question: str) -> list[Clause]:
             flat(field, term.text, boost, term.seen)
     for whole in list(dict.fromkeys(identifiers(question)))[:MAX_TERMS]:
         flat("identifiers", whole, IDENTIFIER_BOOST, _seen(view, whole, ("identifiers",)))
+    if len(question) <= LONGEST_TERM:
+        title = title_term(question)
+        flat("identifiers", title, TITLE_BOOST, _seen(view, title, ("identifiers",)))
     for part in _question_parts(question)[:MAX_TERMS]:
         seen = _seen(view, part, ("body", "parts"))
         flat("body", part, FLAT_BOOSTS["parts"], seen)

@@ -12,7 +12,14 @@ from dataclasses import dataclass
 
 from agentm_assets.index.lexical import Clause, LexicalHit, LexicalReader, idf
 from agentm_assets.index.lexical_schema import LexicalDoc
-from agentm_assets.index.lexical_terms import characters, identifiers, normal, parts, words
+from agentm_assets.index.lexical_terms import (
+    characters,
+    identifiers,
+    normal,
+    parts,
+    title_term,
+    words,
+)
 
 _K1, _B = 1.2, 0.75
 
@@ -119,7 +126,7 @@ def analysed(doc: LexicalDoc) -> AnalysedChunk:
         flat={
             "names": frozenset(words(names)),
             "parts": frozenset(words(" ".join(parts(whole)))),
-            "identifiers": frozenset(identifiers(whole)),
+            "identifiers": frozenset([title_term(fields["title"]), *identifiers(whole)]),
             "characters": frozenset(characters(whole)),
         },
         lengths={
