@@ -5,10 +5,13 @@ from collections.abc import Mapping
 
 import dagster as dg
 
+from agentm_assets.evaluation.assets import jobs as evaluation_jobs
+from agentm_assets.evaluation.assets import scores
 from agentm_assets.index.assets import checks, jobs, sources, tables
 from resources.embedder import EmbedderResource
 from resources.progress import ProgressReporter
 from resources.workspace import WorkspaceResource
+from schedules.evaluation import daily_recall_scores
 from schedules.index import hourly_reconcile, nightly_verify
 from schedules.prune import nightly_prune, prune_history
 from sensors.failed_runs import failed_runs
@@ -26,11 +29,11 @@ def build_defs(overrides: Mapping[str, object] | None = None) -> dg.Definitions:
         "progress": ProgressReporter(),
     }
     return dg.Definitions(
-        assets=[*sources.SOURCES, *tables.ASSETS],
+        assets=[*sources.SOURCES, *tables.ASSETS, *scores.ASSETS],
         asset_checks=checks.CHECKS,
-        jobs=[*jobs.JOBS, prune_history],
+        jobs=[*jobs.JOBS, *evaluation_jobs.JOBS, prune_history],
         sensors=[vault_files, rules_file, failed_runs],
-        schedules=[hourly_reconcile, nightly_verify, nightly_prune],
+        schedules=[hourly_reconcile, nightly_verify, nightly_prune, daily_recall_scores],
         resources=resources | dict(overrides or {}),
         executor=dg.in_process_executor,
     )

@@ -143,7 +143,7 @@ def locomo(
 
     chosen = [talks[number - 1] for number in numbers]
     location = _settings(vault).location if vault is not None else None
-    plan = _plan("locomo", f"locomo {_written(numbers)}", seed, digest, wanted, location)
+    plan = _plan("locomo", f"conversations {_written(numbers)}", seed, digest, wanted, location)
     running = _started(plan, locomo_measures(chosen))
     with _run_failures_reported(running), progress_bars() as listener:
         report = run_locomo(

@@ -81,6 +81,8 @@ def show_comparison(comparison: "Comparison") -> None:
     table = _table("", "n", "before", "after", "difference", "p", "test")
     for group, change in comparison.groups.items():
         for name, measured in change.measures.items():
+            if group not in _WHOLE and not name.endswith("@5"):
+                continue
             test = measured.test
             how = "exact" if test.draws is None else f"{test.draws:,} draws"
             table.add_row(
@@ -108,22 +110,20 @@ def show_comparison(comparison: "Comparison") -> None:
 
 
 _WHOLE = ("all", "negatives")
-"""Groups that hold each question once."""
+"""Groups that hold each question once; of the others one measure is shown."""
 
 
 def show_history(entries: "Sequence[Entry]") -> None:
-    from rich.console import Console
-    from rich.text import Text
-
     from agentm_assets.evaluation.score_log import TREND, trend
 
     if not entries:
         typer.echo("no evaluation of this vault was made yet")
         return
-    table = _table(*TREND)
-    for row in trend(entries):
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    Console(highlight=False).print(table)
+    rows = [TREND, *trend(entries)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(TREND))]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        typer.echo(printable("  ".join(cells).rstrip()))
 
 
 def _recall_table(what: str, ours: "tuple[Ranked, ...]", floor: "tuple[Ranked, ...]") -> "Table":

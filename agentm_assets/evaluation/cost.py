@@ -38,6 +38,7 @@ class Cost:
     """
 
     calls: int
+    seconds: float  # of all calls
     first_ms: float | None
     p50_ms: float | None
     p95_ms: float | None
@@ -51,6 +52,7 @@ class Cost:
         own, mapped = _resident("RssAnon"), _resident("RssFile")
         return cls(
             calls=len(watch.seconds),
+            seconds=sum(watch.seconds),
             first_ms=_ms(first[0]) if first else None,
             p50_ms=_ms(percentile(later, 50)) if later else None,
             p95_ms=_ms(percentile(later, 95)) if later else None,

@@ -116,7 +116,7 @@ class GoldReport:
 def gold_measures(questions: Sequence[GoldQuestion]) -> frozenset[str]:
     """The names of what a run over these questions measures, known before it."""
     strata = {each.stratum for each in questions if each.expected_note_paths}
-    rows = {name: hit_row(()) for name in (*strata, "all")}
+    rows = {name: hit_row(()) for name in (*strata, *(["all"] if strata else ()))}
     none = Cost.of(Stopwatch()).json()
     return frozenset(
         {*measures_of(rows), *measures_of(none), "negatives.rejected", "answerable.lost"}

@@ -5,8 +5,9 @@ recall must reach on them.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
+from types import MappingProxyType
 
 from agentm_assets.evaluation.bars import Bar, parse_bar, parse_bars
 from agentm_assets.evaluation.gold_questions import (
@@ -14,13 +15,16 @@ from agentm_assets.evaluation.gold_questions import (
     QuestionsUnusable,
     parse_questions,
 )
+from agentm_assets.evaluation.saved import Kind
 from agentm_assets.storage.locator import Locator, LocatorInvalid
 from agentm_assets.storage.seam import StorageBackend
 from agentm_assets.storage.vault import Scan
 
 BARS = Locator("standards/recall-bars.txt")
-DEFAULT_BARS = ("all.hit@5>=.8",)
-"""Where the vault has no bars of its own: under this, most people notice."""
+DEFAULT_BARS: Mapping[Kind, tuple[str, ...]] = MappingProxyType(
+    {"gold": ("all.hit@5>=.8",), "known": ("all.hit@5>=.9",)}
+)
+"""Where the vault has no bars of its own. Known items are asked in the note's own words."""
 
 _MOST_BYTES = 16 * 1024 * 1024
 _SETS = re.compile(r"standards/recall-questions[^/]*\.json")
@@ -52,13 +56,17 @@ def read_set(backend: StorageBackend, path: str) -> tuple[GoldQuestion, ...]:
     return parse_questions(data, path)
 
 
-def read_vault_bars(backend: StorageBackend) -> tuple[Bar, ...]:
-    """The operator's bars, else the default. Raises BarUnusable, StorageError."""
+def read_vault_bars(backend: StorageBackend) -> tuple[Bar, ...] | None:
+    """The operator's bars, None without any. Raises BarUnusable, StorageError."""
     try:
         data = backend.read_bytes(BARS, limit=_MOST_BYTES)
     except FileNotFoundError:
-        return tuple(parse_bar(text) for text in DEFAULT_BARS)
+        return None
     return parse_bars(data.decode("utf-8", "replace"))
+
+
+def default_bars(kind: Kind) -> tuple[Bar, ...]:
+    return tuple(parse_bar(text) for text in DEFAULT_BARS[kind])
 
 
 def bars_for(bars: Sequence[Bar], measures: frozenset[str]) -> tuple[Bar, ...]:

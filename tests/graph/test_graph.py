@@ -11,6 +11,7 @@ DEFS = build_defs()
 GRAPH = DEFS.resolve_asset_graph()
 SOURCES = {*SPACES, "storage_rules_judgment", "storage_rules_ranking"}
 INDEX = {*TABLES, "embeddings", "lexical_index", "vector_index", "coverage"}
+EVALUATION = {"recall_scores"}
 WRITERS = ("index_tables", "lexical_index", "vector_index", "coverage")
 
 
@@ -19,16 +20,16 @@ def names(keys: object) -> set[str]:
 
 
 def test_the_graph_has_these_assets_and_no_misspelt_stub() -> None:
-    assert names(GRAPH.get_all_asset_keys()) == SOURCES | INDEX
+    assert names(GRAPH.get_all_asset_keys()) == SOURCES | INDEX | EVALUATION
     externals = {k for k in GRAPH.get_all_asset_keys() if not GRAPH.get(k).is_executable}
     assert names(externals) <= SOURCES
     assert names(GRAPH.observable_asset_keys) == SOURCES
 
 
-@pytest.mark.parametrize("name", sorted(INDEX))
+@pytest.mark.parametrize("name", sorted(INDEX | EVALUATION))
 def test_every_asset_tells_the_operator_what_it_is(name: str) -> None:
     node = GRAPH.get(dg.AssetKey(name))
-    assert node.group_name == "index"
+    assert node.group_name == ("index" if name in INDEX else "evaluation")
     assert len(node.description or "") > 30
     assert node.owners
     assert node.kinds
@@ -58,7 +59,13 @@ def test_no_asset_is_partitioned_since_partitioned_ones_never_show_stale() -> No
 
 def test_no_job_is_empty_and_all_run_in_one_process() -> None:
     jobs = {job.name: job for job in DEFS.resolve_all_job_defs() if not job.name.startswith("__")}
-    assert set(jobs) == {"index_changes", "reconcile_vault", "verify_index", "prune_history"}
+    assert set(jobs) == {
+        "index_changes",
+        "reconcile_vault",
+        "verify_index",
+        "prune_history",
+        "measure_recall",
+    }
     for job in jobs.values():
         assert list(job.nodes)
         assert job.executor_def.name == "in_process"
@@ -83,6 +90,7 @@ def test_sensors_and_schedules_are_on_from_the_start() -> None:
         "hourly_reconcile",
         "nightly_verify",
         "nightly_prune",
+        "daily_recall_scores",
     }
     for sensor in repository.sensor_defs:
         assert sensor.default_status is dg.DefaultSensorStatus.RUNNING
@@ -100,6 +108,8 @@ def test_checks_cover_what_can_be_wrong() -> None:
         ("lexical_index", "serving_in_line"),
         ("coverage", "nothing_stale"),
         ("storage_rules_judgment", "rules_parse"),
+        ("recall_scores", "recall_holds"),
+        ("recall_scores", "recall_not_degraded"),
     }
 
 

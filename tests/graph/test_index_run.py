@@ -22,6 +22,9 @@ from agentm_assets.index.lexical import LexicalReader
 from resources.embedder import EmbedderResource
 from resources.workspace import WorkspaceResource
 
+NIGHTLY = {dg.AssetKey("recall_scores")}
+"""What no run of the index makes."""
+
 
 class Graph:
     """The whole graph over one vault, without vectors unless asked for."""
@@ -59,7 +62,7 @@ class Graph:
             resolver = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
             return {
                 key.to_user_string()
-                for key in graph.materializable_asset_keys
+                for key in graph.materializable_asset_keys - NIGHTLY
                 if resolver.get_status(key) is not StaleStatus.FRESH
             }
 
@@ -94,7 +97,7 @@ def test_every_asset_of_the_run_carries_a_version_and_what_a_person_reads(graph:
     graph.put("a.md", "# Kettle\n")
     run = graph.run()
     with open_instance(graph.location.dagster_home) as instance:
-        for key in graph.defs.resolve_asset_graph().materializable_asset_keys:
+        for key in graph.defs.resolve_asset_graph().materializable_asset_keys - NIGHTLY:
             event = instance.get_latest_materialization_event(key)
             assert event and event.run_id == run.run_id
             materialization = event.asset_materialization
