@@ -11,11 +11,12 @@ import heapq
 import math
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tantivy
 
+from agentm_assets.index.corrections import Correction, Dictionary, corrections_of
 from agentm_assets.index.lexical_files import (
     LexicalState,
     create_generation,
@@ -31,6 +32,7 @@ from agentm_assets.index.lexical_files import (
 from agentm_assets.index.lexical_schema import (
     BM25_BOOSTS,
     CHARACTER_BOOST,
+    CORRECTED,
     FLAT_BOOSTS,
     FORMAT,
     IDENTIFIER_BOOST,
@@ -49,6 +51,7 @@ from agentm_assets.index.lexical_terms import (
     lone_characters,
     normal,
     parts,
+    plain_words,
     title_term,
     words,
 )
@@ -233,6 +236,7 @@ class _View:
     state: LexicalState
     index: tantivy.Index
     searcher: tantivy.Searcher
+    corrected: dict[str, list[Correction]] = field(default_factory=dict)  # of the last question
 
 
 class LexicalReader:
@@ -305,6 +309,12 @@ class LexicalReader:
             terms = _terms(view, normal(question[:MAX_QUESTION_CHARS]))
         return [(term.text, term.idf) for term in terms]
 
+    def corrections(self, question: str) -> list[Correction]:
+        """Words that no chunk has, and the known ones that are searched for in their stead."""
+        view = self._view
+        with self._damage_reported(view):
+            return _corrections(view, normal(question[:MAX_QUESTION_CHARS]))
+
     def plan(self, question: str) -> list[Clause]:
         """What `search` asks for: for scoring a text that is not indexed by the same measure."""
         view = self._view
@@ -362,6 +372,32 @@ def _terms(view: _View, question: str) -> list[_Term]:
     return [term for term in terms if term in rarest]
 
 
+def _corrections(view: _View, question: str) -> list[Correction]:
+    known = view.corrected.get(question)
+    if known is None:
+        known = _looked_up(view, question)
+        view.corrected.clear()
+        view.corrected[question] = known
+    return known
+
+
+def _looked_up(view: _View, question: str) -> list[Correction]:
+    unknown: dict[str, str] = {}
+    for word in plain_words(question)[:MAX_DISTINCT_TERMS]:
+        for term in words(word):
+            if term not in _STEMMED_STOP_WORDS and not _seen(view, term, _WORD_FIELDS):
+                unknown.setdefault(term, word)
+
+    fields = ("window", "spelled")  # the window of a chunk has its note's title and all its text
+
+    def beginning_with(letter: str) -> list[tuple[str, int]]:
+        held = [view.searcher.terms_with_prefix(field, letter) for field in fields]
+        return [each for terms in held for each in terms]
+
+    known = Dictionary(lambda word: _seen(view, word, fields), beginning_with)
+    return corrections_of([(word, term) for term, word in unknown.items()], known)
+
+
 def _seen(view: _View, term: str, fields: Iterable[str]) -> int:
     """Chunks that have the term, in the field in which most do."""
     count = int(view.searcher.num_docs)
@@ -406,6 +442,12 @@ def _plan(view: _View, question: str) -> list[Clause]:
             plan.append(Clause(field, term.text, boost, False, _seen(view, term.text, (field,))))
         for field, boost in FLAT_BOOSTS.items():
             flat(field, term.text, boost, term.seen)
+    for each in _corrections(view, question):
+        for field, boost in BM25_BOOSTS.items():
+            seen = _seen(view, each.term, (field,))
+            plan.append(Clause(field, each.term, boost * CORRECTED, False, seen))
+        for field, boost in FLAT_BOOSTS.items():
+            flat(field, each.term, boost * CORRECTED, _seen(view, each.term, _WORD_FIELDS))
     for whole in list(dict.fromkeys(identifiers(question)))[:MAX_TERMS]:
         flat("identifiers", whole, IDENTIFIER_BOOST, _seen(view, whole, ("identifiers",)))
     if len(question) <= LONGEST_TERM:

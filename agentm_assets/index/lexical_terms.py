@@ -99,6 +99,17 @@ def words_analyzer() -> tantivy.TextAnalyzer:
 
 
 @cache
+def _folding() -> tantivy.TextAnalyzer:
+    return (
+        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.regex(r"\w+"))
+        .filter(tantivy.Filter.remove_long(LONGEST_TERM))
+        .filter(tantivy.Filter.lowercase())
+        .filter(tantivy.Filter.ascii_fold())
+        .build()
+    )
+
+
+@cache
 def terms_analyzer() -> tantivy.TextAnalyzer:
     """Takes terms as they are, separated by blanks."""
     return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
@@ -137,23 +148,35 @@ class TextTerms:
     words: str
     parts: str  # of compounds, in the form of terms
     identifiers: str
+    spelled: str  # folded words that stemming changes
 
 
 @lru_cache(maxsize=256)  # a chunk's text comes again in the windows of its neighbours
 def text_terms(text: str) -> TextTerms:
     """Words, parts of compounds and identifiers of a text."""
     runs = [_RUNS[run] for run in _plain(text).split()]
-    telling = dict.fromkeys(run for run in runs if run.parts or run.identifiers)
+    telling = dict.fromkeys(run for run in runs if run.parts or run.identifiers or run.spelled)
     return TextTerms(
         words=" ".join([*[run.words for run in runs], *_all_pairs(text)]),
         parts=" ".join([run.parts for run in telling]),
         identifiers=" ".join([run.identifiers for run in telling]),
+        spelled=" ".join([run.spelled for run in telling]),
     )
 
 
 def words(text: str) -> list[str]:
     """The word terms of a text, with repeats."""
     return text_terms(text).words.split()
+
+
+def folded(word: str) -> str:
+    """A word as its term would be without stemming."""
+    return "".join(_folding().analyze(word))
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of a text as they are written, without those of blankless scripts."""
+    return _WORD.findall(_plain(text))
 
 
 def identifiers(text: str) -> Iterator[str]:
@@ -223,7 +246,14 @@ def _run_terms(run: str) -> TextTerms:
     def analysed(text: str) -> str:
         return " ".join(words_analyzer().analyze(text))
 
-    return TextTerms(analysed(run), analysed(" ".join(parts(run))), " ".join(identifiers(run)))
+    terms = words_analyzer().analyze(run)
+    spelled = zip(_folding().analyze(run), terms, strict=True)
+    return TextTerms(
+        words=" ".join(terms),
+        parts=analysed(" ".join(parts(run))),
+        identifiers=" ".join(identifiers(run)),
+        spelled=" ".join([word for word, term in spelled if word != term]),
+    )
 
 
 class _Runs(dict[str, TextTerms]):

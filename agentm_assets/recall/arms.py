@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from agentm_assets.index.corrections import Correction
 from agentm_assets.index.facts_reader import ChunkFacts
 
 OVER_FETCH = 200
@@ -33,6 +34,9 @@ class LexicalArm(Protocol):
 
     def question_terms(self, question: str) -> Sequence[tuple[str, float]]:
         """The terms of a question, as indexed, with their inverse document frequency."""
+
+    def corrections(self, question: str) -> Sequence[Correction]:
+        """Words that no note has, and the known ones that are searched for in their stead."""
 
     def analyse(self, text: str) -> Sequence[str]:
         """The terms of any text, as indexed."""

@@ -1,5 +1,8 @@
 """Recall: a question in, an answer with its confidence out."""
 
+from collections.abc import Sequence
+
+from agentm_assets.index.corrections import Correction
 from agentm_assets.recall.answer import Answer
 from agentm_assets.recall.confidence import judge
 from agentm_assets.recall.names import unknown_names
@@ -22,6 +25,11 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
     """
     asked = understand(question, options)
     terms = dict(sources.lexical.question_terms(asked.topic)) if asked.topic else {}
+    corrections = sources.lexical.corrections(asked.topic) if asked.topic else ()
+    for each in corrections:
+        # Half of its weight: it may as well be another word, which the vault does not hold.
+        half = terms.get(each.unknown, 0.0) / 2
+        terms |= {each.unknown: half, each.term: max(half, terms.get(each.term, 0.0))}
     with sources.facts.snapshot():
         pool = gather(asked, options, sources)
         context = PenaltyContext(
@@ -44,13 +52,20 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
         verdict=verdict,
         confidence=confidence,
         mode="hybrid" if pool.hybrid else "lexical",
-        why="; ".join(_remarks(asked, pool, shown, sources)) or None,
+        why="; ".join(_remarks(asked, pool, shown, sources, corrections)) or None,
         hits=shown.hits[: options.k],
     )
 
 
-def _remarks(asked: Asked, pool: Pool, shown: Shown, sources: Sources) -> list[str]:
+def _remarks(
+    asked: Asked,
+    pool: Pool,
+    shown: Shown,
+    sources: Sources,
+    corrections: Sequence[Correction],
+) -> list[str]:
     found = [*sources.remarks, *([pool.remark] if pool.remark else [])]
+    found += [f"searched for {each.meant} instead of {each.word}" for each in corrections]
     if asked.shortened:
         found.append(f"only the first {LONGEST_QUESTION} characters of the question were used")
     if shown.unreadable:
