@@ -7,11 +7,12 @@ half-filled index.
 """
 
 import contextlib
+import dataclasses
 import heapq
 import math
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import tantivy
@@ -52,6 +53,7 @@ from agentm_assets.index.lexical_terms import (
     normal,
     parts,
     plain_words,
+    text_terms,
     title_term,
     words,
 )
@@ -236,7 +238,9 @@ class _View:
     state: LexicalState
     index: tantivy.Index
     searcher: tantivy.Searcher
-    corrected: dict[str, list[Correction]] = field(default_factory=dict)  # of the last question
+    corrected: dict[str, list[Correction]] = dataclasses.field(
+        default_factory=dict
+    )  # of the last question
 
 
 class LexicalReader:
@@ -322,9 +326,10 @@ class LexicalReader:
             return _plan(view, normal(question[:MAX_QUESTION_CHARS]))
 
     def analyse(self, text: str) -> list[str]:
-        """The terms of any text, as `question_terms` gives them."""
+        """The terms of any text, as `question_terms` gives them, and of the parts of compounds."""
         text = normal(text)
-        return [*words(text), *characters(text)]
+        found = text_terms(text)
+        return [*found.words.split(), *found.parts.split(), *characters(text)]
 
     @contextlib.contextmanager
     def _damage_reported(self, view: _View) -> Iterator[None]:
