@@ -95,5 +95,5 @@ def require_measures(bars: Sequence[Bar], names: Collection[str]) -> None:
 
 
 def judge(bars: Sequence[Bar], measures: Mapping[str, float | None], written: str) -> BarsJudged:
-    """`measures` has every measure that the bars name."""
-    return BarsJudged(written, tuple(Judged(bar, measures[bar.measure]) for bar in bars))
+    """A measure that is not there (nothing of its stratum was asked) meets no bar."""
+    return BarsJudged(written, tuple(Judged(bar, measures.get(bar.measure)) for bar in bars))

@@ -112,7 +112,11 @@ def finish(running: Running, report: Report) -> Finished:
         payload["bars"] = bars.json()
     text = saved_text(plan.kind, plan.name, begun.at, payload, report.questions)
     result = parse_result(text.encode("utf-8", "replace"), "this run")
-    against = compare(plan.against, result, seed=plan.seed) if plan.against else None
+    try:
+        against = compare(plan.against, result, seed=plan.seed) if plan.against else None
+    except NotComparable as error:
+        abandon(running, str(error))
+        raise
     accepted, moved, why = _held_against(plan, result)
     if against is not None:
         payload["against"] = against.json()

@@ -12,6 +12,7 @@ DEPTH = 10
 """Places of a ranking that are looked at."""
 
 _PACKAGES = ("agentm", "duckdb", "numpy", "onnxruntime", "tantivy")
+_INTERVAL = "interval"
 _DIGITS = 4  # of a share: a question of 10,000
 
 
@@ -50,7 +51,7 @@ class Verdicts:
             "answer": self.answer,
             "weak": self.weak,
             "none": self.none,
-            "interval": _interval(self.none, self.n),
+            _INTERVAL: _interval(self.none, self.n),
         }
 
 
@@ -101,7 +102,7 @@ def measures_of(rows: Mapping[str, object]) -> dict[str, float | None]:
         if not isinstance(row, Mapping):
             continue
         for key, value in row.items():
-            if value is None or isinstance(value, int | float):
+            if key != _INTERVAL and (value is None or isinstance(value, int | float)):
                 found[f"{name}.{key}"] = value
             elif key == "by_category" and isinstance(value, Mapping):
                 nested = measures_of(value)
@@ -127,7 +128,7 @@ def hit_row(questions: Sequence[Ranked]) -> dict[str, object]:
         "n": len(questions),
         **{f"hit@{k}": _share(hits) for k, hits in within.items()},
         "mrr": _mrr(questions),
-        "interval": _interval(int(sum(within[5])), len(questions)),
+        _INTERVAL: _interval(int(sum(within[5])), len(questions)),
     }
 
 

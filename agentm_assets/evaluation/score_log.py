@@ -137,6 +137,7 @@ def _entry(line: bytes) -> Entry | None:
         return None
 
 
+_SHOWN = 80  # characters of a reason in a table; the history has all of it
 TREND = ("at", "set", "n", "@5", "MRR", "p95 ms", "bars", "gained", "lost", "corpus", "mode", "why")
 _FIGURES: Mapping[Kind, tuple[str, ...]] = MappingProxyType(
     {
@@ -159,7 +160,7 @@ def trend(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
             _figure(entry.lost),
             entry.begun.corpus_sha256[:8],
             entry.mode or "-",
-            entry.why or "",
+            (entry.why or "")[:_SHOWN],
         )
         for entry in entries
     ]

@@ -1,30 +1,52 @@
-"""How far an answer can be trusted: from the words it holds and the meaning it is near to.
+"""How far an answer can be trusted: the chance that the vault holds what is asked for.
 
-A logistic curve over one number, the support of the best hit. Weight, slope and middle were fitted
-on dialogues and technical notes, each asked their own questions and those of the other, half of the
-dialogues held back (docs/performance.md). Between vaults that tells apart well; it does not yet see
-that a question asks of one person what the vault says of another.
+A product of small logistic curves over things that a reader can check: whether the vault speaks of
+the matter (words that the best hits hold, nearness in meaning, words that no section holds),
+whether it says so of the one who is asked about, and whether it knows the names of the question.
+`bench/confidence.py` fits the constants, docs/performance.md has what they reach.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp
+from math import exp, log, log1p
 
 from agentm_assets.index.lexical_terms import STOP_WORDS
-from agentm_assets.recall.answer import Verdict
+from agentm_assets.recall.answer import Grounds, Verdict
 from agentm_assets.recall.snippet import Analyse
 
 ANSWER_FROM = 0.5
-WEAK_FROM = 0.29
-"""Confidence at which an answer becomes weak, and trusted. Measured with half of the dialogues held
-back: WEAK_FROM gives up 2 to 4 of 100 answerable questions, and 96 of 100 that were asked of the
-wrong vault."""
+"""An answer is trusted when it is rather right than wrong."""
 
-_COVERAGE_WEIGHT = 0.4  # the rest goes to the cosine
-_SLOPE, _MIDDLE = 7.1, 0.416
-_LEXICAL_SLOPE, _LEXICAL_MIDDLE = 3.9, 0.45  # without a cosine, coverage alone says less
+WEAK_FROM = 0.31
+LEXICAL_WEAK_FROM = 0.22
+"""Below this the vault does not hold the answer; the second is for answers without a cosine. Chosen
+on the tuning half so that of 100 questions that a vault answers no more than 5 are lost."""
+
+_SMALL, _LARGE = log(100), log(5_000)  # the sizes of vault that were fitted on
+_MIDDLE = log(1_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Coefficients of one mode, fitted together (`python bench/confidence.py fit`): of the matter,
+    of the speaker, and of what an unknown name leaves, which is less the larger the vault."""
+
+    words: float
+    meaning: float
+    unseen: float
+    base: float
+    speaker: float
+    speaker_base: float
+    unknown_base: float
+    unknown_size: float
+
+
+HYBRID = Curve(1.05, 7.56, -2.25, -2.43, 8.37, 0.47, 0.22, -1.74)
+LEXICAL = Curve(2.98, 0.0, -1.92, -0.14, 7.47, 0.94, -1.11, -0.73)
+
 _STOP_TEXT = " ".join(sorted(STOP_WORDS))
-_UNKNOWN_NAME_FACTOR = 0.3
+_NOTHING_ASKED_FACTOR = 0.3  # "what is it?" has no words that a note could hold
+_UNKNOWN_THING_FACTOR = 0.3  # an issue or a commit that no note mentions
 _NAMED_CONFIDENCE = 0.75  # at least; it mentions the issue that is asked about, and maybe no more
 _DATED_CONFIDENCE = 0.6  # "what happened yesterday?" has no words to hold, and notes of that day
 
@@ -60,36 +82,71 @@ def coverage(terms: Mapping[str, float], present: Iterable[str]) -> float | None
     return sum(terms[term] for term in terms.keys() & set(present)) / whole
 
 
-def judge(evidence: Sequence[Evidence], *, names_unknown: bool) -> tuple[float, Verdict]:
-    """Confidence (0..1) and verdict of the whole answer: those of its best hit.
+def grounds(
+    evidence: Sequence[Evidence],
+    *,
+    sections: int,
+    unseen: float = 0.0,
+    unknown_name: bool = False,
+    unknown_thing: bool = False,
+    speaker: float | None = None,
+) -> Grounds:
+    """What an answer's confidence rests on: the most that any of its first hits shows.
 
-    `names_unknown`: the question names something that no note holds, be it an issue or a word.
+    `sections`: of the whole vault. The other arguments are the fields of Grounds.
     """
-    confidence = max((_confidence(each) for each in evidence), default=0.0)
-    if names_unknown:
-        confidence *= _UNKNOWN_NAME_FACTOR
+    shares = [each.coverage for each in evidence if each.coverage is not None]
+    cosines = [max(0.0, each.cosine) for each in evidence if each.cosine is not None]
+    return Grounds(
+        words=max(shares, default=None),
+        meaning=max(cosines, default=None),
+        sections=sections,
+        unseen=unseen,
+        unknown_name=unknown_name,
+        unknown_thing=unknown_thing,
+        speaker=speaker,
+        named=any(each.named for each in evidence),
+        in_time=any(each.in_time for each in evidence),
+    )
+
+
+def judge(found: Grounds | None) -> tuple[float, Verdict]:
+    """Confidence (0..1) and verdict of an answer; `found` None: it has no hit."""
+    if found is None:
+        return 0.0, "none"
+    confidence = _confidence(found)
     if confidence >= ANSWER_FROM:
         return confidence, "answer"
-    return confidence, "weak" if confidence >= WEAK_FROM else "none"
+    weak_from = LEXICAL_WEAK_FROM if found.meaning is None else WEAK_FROM
+    return confidence, "weak" if confidence >= weak_from else "none"
 
 
-def _confidence(evidence: Evidence) -> float:
-    if evidence.named:
-        return max(_NAMED_CONFIDENCE, _from_content(evidence))
-    return _from_content(evidence)
+def _confidence(found: Grounds) -> float:
+    curve = LEXICAL if found.meaning is None else HYBRID
+    confidence = _of_matter(found, curve)
+    if found.named:
+        confidence = max(_NAMED_CONFIDENCE, confidence)
+    if found.speaker is not None:
+        confidence *= _logistic(curve.speaker * found.speaker + curve.speaker_base)
+    if found.unknown_name:
+        # A vault of some notes lacks many a name that a question about them may hold.
+        size = min(max(log1p(found.sections), _SMALL), _LARGE) - _MIDDLE
+        confidence *= _logistic(curve.unknown_base + curve.unknown_size * size)
+    if found.unknown_thing:
+        confidence *= _UNKNOWN_THING_FACTOR
+    return confidence
 
 
-def _from_content(evidence: Evidence) -> float:
-    if evidence.coverage is None and evidence.in_time:
+def _of_matter(found: Grounds, curve: Curve) -> float:
+    if found.words is None and found.in_time:
         return _DATED_CONFIDENCE
-    if evidence.cosine is None:
-        return _logistic(_LEXICAL_SLOPE * ((evidence.coverage or 0.0) - _LEXICAL_MIDDLE))
-    meaning = max(0.0, evidence.cosine)
-    if evidence.coverage is None:
-        support = meaning
-    else:
-        support = _COVERAGE_WEIGHT * evidence.coverage + (1 - _COVERAGE_WEIGHT) * meaning
-    return _logistic(_SLOPE * (support - _MIDDLE))
+    support = _logistic(
+        curve.words * (found.words or 0.0)
+        + curve.meaning * (found.meaning or 0.0)
+        + curve.unseen * found.unseen
+        + curve.base
+    )
+    return support * (_NOTHING_ASKED_FACTOR if found.words is None else 1.0)
 
 
 def _logistic(x: float) -> float:

@@ -107,6 +107,17 @@ def _key(name: str) -> str:
     return " ".join(unicodedata.normalize("NFC", name).casefold().split())
 
 
+def unseen_share(terms: Mapping[str, float], lexical: LexicalArm) -> float:
+    """Share (0..1) of the weight of a question's terms that no section holds."""
+    whole = sum(terms.values())
+    never_seen = _never_seen(lexical)
+    return sum(each for each in terms.values() if isclose(each, never_seen)) / (whole or 1.0)
+
+
+def _never_seen(lexical: LexicalArm) -> float:
+    return log(1 + (lexical.count + 0.5) / 0.5)  # BM25's idf of a term without a document
+
+
 def unknown_names(
     question: str, ignored: Sequence[tuple[int, int]], lexical: LexicalArm
 ) -> tuple[str, ...]:
@@ -119,7 +130,7 @@ def unknown_names(
     words = list(_PART.finditer(question))
     capitals = sum(1 for word in words if word[0][0].isupper())
     trust_capitals = capitals <= _MOST_CAPITALS * len(words)
-    never_seen = log(1 + (lexical.count + 0.5) / 0.5)  # BM25's idf of a term without a document
+    never_seen = _never_seen(lexical)
     found: list[str] = []
     for word in words:
         if any(start <= word.start() < end for start, end in ignored) or word[0].isdigit():

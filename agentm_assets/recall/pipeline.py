@@ -1,17 +1,18 @@
 """Recall: a question in, an answer with its confidence out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agentm_assets.index.corrections import Correction
-from agentm_assets.recall.answer import Answer
-from agentm_assets.recall.confidence import judge
-from agentm_assets.recall.names import unknown_names
+from agentm_assets.recall.answer import Answer, Grounds
+from agentm_assets.recall.confidence import grounds, judge, telling
+from agentm_assets.recall.names import unknown_names, unseen_share
 from agentm_assets.recall.penalties import PenaltyContext
 from agentm_assets.recall.pool import Pool, gather
 from agentm_assets.recall.question import LONGEST_QUESTION, Asked, RecallOptions, understand
 from agentm_assets.recall.rank import rank
 from agentm_assets.recall.show import READ_AHEAD, Shown, show
 from agentm_assets.recall.sources import Sources
+from agentm_assets.recall.speakers import speaker_margin
 
 _JUDGED_HITS = 3
 """Hits that the confidence looks at: the answer may stand in the second or third."""
@@ -43,17 +44,39 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
         by_note = options.per == "note"
         ranked = rank(pool, asked, context, wanted * READ_AHEAD if by_note else wanted)
         shown = show(ranked, wanted, terms, sources, fold=by_note)
-    spans = asked.phrase.spans if asked.phrase else ()
-    unknown = unknown_names(asked.text, spans, sources.lexical)
-    confidence, verdict = judge(
-        shown.evidence[:_JUDGED_HITS], names_unknown=pool.names_unknown_thing or bool(unknown)
-    )
+        found = _grounds(asked, terms, corrections, pool, shown, sources)
+    confidence, verdict = judge(found)
     return Answer(
         verdict=verdict,
         confidence=confidence,
         mode="hybrid" if pool.hybrid else "lexical",
         why="; ".join(_remarks(asked, pool, shown, sources, corrections)) or None,
         hits=shown.hits[: options.k],
+        grounds=found,
+    )
+
+
+def _grounds(
+    asked: Asked,
+    terms: Mapping[str, float],
+    corrections: Sequence[Correction],
+    pool: Pool,
+    shown: Shown,
+    sources: Sources,
+) -> Grounds | None:
+    if not shown.evidence:
+        return None
+    weights = telling(terms, sources.lexical.analyse)
+    spans = asked.phrase.spans if asked.phrase else ()
+    corrected = sum(weights.get(each.unknown, 0.0) for each in corrections)
+    doubted = corrected / (sum(weights.values()) or 1.0)
+    return grounds(
+        shown.evidence[:_JUDGED_HITS],
+        sections=sources.lexical.count,
+        unseen=min(1.0, unseen_share(weights, sources.lexical) + doubted),
+        unknown_name=bool(unknown_names(asked.text, spans, sources.lexical)),
+        unknown_thing=pool.names_unknown_thing,
+        speaker=speaker_margin(pool, asked.names, weights, sources),
     )
 
 

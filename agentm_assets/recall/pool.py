@@ -47,7 +47,9 @@ class Pool:
     """Candidates by the unit that is ranked (a note or a section), and what each arm found of them
     (its own scores, best chunks).
 
-    An arm is complete when it was not cut off at its limit.
+    An arm is complete when it was not cut off at its limit. `lexical_hits` and `dense_hits` are all
+    sections that an arm found, with its own score, also of notes that may not be shown; `chunks`
+    are their places.
     """
 
     candidates: Mapping[str, Candidate]
@@ -59,6 +61,9 @@ class Pool:
     names_unknown_thing: bool
     hybrid: bool
     remark: str | None  # why the dense arm failed on this question
+    chunks: Mapping[int, ChunkFacts]
+    lexical_hits: Sequence[tuple[int, float]]
+    dense_hits: Sequence[tuple[int, float]]
 
 
 def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
@@ -100,6 +105,9 @@ def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
         names_unknown_thing=names_unknown_thing(entities, mentioning),
         hybrid=sources.vectors is not None and dense_remark is None,
         remark=dense_remark,
+        chunks=chunks,
+        lexical_hits=lexical,
+        dense_hits=dense,
     )
 
 

@@ -17,6 +17,7 @@ def test_a_bar_is_met_at_its_figure_and_missed_beyond_it() -> None:
     assert not least.met_by(None) and not most.met_by(None)
     verdict = judge([least, most], {"paraphrase.hit@5": 1.0, "latency.p95_ms": 61.0}, "now")
     assert not verdict.met
+    assert not judge([least], {}, "now").met
     assert verdict.json() == {
         "written": "now",
         "met": False,
