@@ -89,6 +89,11 @@ def _remarks(
 ) -> list[str]:
     found = [*sources.remarks, *([pool.remark] if pool.remark else [])]
     found += [f"searched for {each.meant} instead of {each.word}" for each in corrections]
+    if asked.phrase is not None:
+        found += asked.phrase.assumed
+    if pool.undated:
+        notes = "note was" if pool.undated == 1 else "notes were"
+        found.append(f"{pool.undated} undated {notes} left out")
     if asked.shortened:
         found.append(f"only the first {LONGEST_QUESTION} characters of the question were used")
     if shown.unreadable:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from agentm_assets.index.facts_reader import ChunkFacts
 from agentm_assets.recall.answer import ScoreParts
 from agentm_assets.recall.arms import ArmHit
+from agentm_assets.recall.chronology import in_order
 from agentm_assets.recall.fusion import (
     FULL_COSINE,
     UNRELATED_COSINE,
@@ -32,6 +33,9 @@ RELATIVE_TIME_FACTOR = 0.3
 
 ABSOLUTE_TIME_FACTOR = 0.5
 """For one outside "in March 2019", which a note may also have as its subject."""
+
+UNDATED_FACTOR = 0.8
+"""For one without a date then: what was captured in March 2019 goes before what may be."""
 
 DATED_BONUS = 0.05
 """For the newest note of the asked time that no arm found; older ones get less."""
@@ -74,8 +78,12 @@ def rank(pool: Pool, asked: Asked, context: PenaltyContext, limit: int) -> list[
     for key, share in _about(pool, asked).items():
         bonus[key] = bonus.get(key, 0.0) + ABOUT_BONUS * share * penalties[key].factor
     bonus |= _dated_bonus(pool, bonus)
+    fused = fuse(lexical, dense, bonus)
+    if asked.order is not None:
+        days = {key: each.day for key, each in pool.candidates.items() if each.day is not None}
+        fused = in_order(fused, days, asked.order)
     order = keep_first_lexical(
-        fuse(lexical, dense, bonus),
+        fused,
         {path: lowered(hit.score, penalties[path].factor) for path, hit in pool.lexical.items()},
     )
     places = (_places(lexical), _places(dense))
@@ -127,7 +135,8 @@ def _with_time(penalty: Penalty, candidate: Candidate, asked: Asked, factor: flo
     if factor == 1.0 or candidate.in_time:
         return penalty
     if undated and asked.phrase is not None and not asked.phrase.relative:
-        return penalty  # may well be about March 2019, whenever it was captured
+        # may well be about March 2019, whenever it was captured
+        return Penalty(penalty.factor * UNDATED_FACTOR, (*penalty.names, "time:undated"))
     return Penalty(penalty.factor * factor, (*penalty.names, "time:outside"))
 
 

@@ -424,7 +424,9 @@ def _days_back(days: int) -> _Resolve:
 
 
 def _pattern(source: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w./#@-]){source}(?![\w@]|[-/]\w)", re.IGNORECASE)
+    # "mid-May" is a word with a joint that holds one
+    start = r"(?:(?<![\w./#@-])|(?<=\bmid-)|(?<=\blate-)|(?<=\bearly-))"
+    return re.compile(rf"{start}{source}(?![\w@]|[-/]\w)", re.IGNORECASE)
 
 
 _PATTERNS: tuple[tuple[re.Pattern[str], _Kind, _Resolve], ...] = (
@@ -444,7 +446,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], _Kind, _Resolve], ...] = (
         "absolute",
         _iso_week,
     ),
-    (_pattern(r"(?:calendar\s+)?week\s+(?P<week>\d\d?)"), "bare", _latest_iso_week),
+    (_pattern(r"(?:calendar\s+week|cw)\s*(?P<week>\d\d?)"), "relative", _latest_iso_week),
+    (_pattern(r"week\s+(?P<week>\d\d?)"), "bare", _latest_iso_week),
     (
         _pattern(rf"(?P<day>\d\d?)([.-])(?P<month_no>\d\d?)\2{_YEAR}"),
         "absolute",
@@ -571,10 +574,14 @@ _PATTERNS: tuple[tuple[re.Pattern[str], _Kind, _Resolve], ...] = (
         _calendar_unit,
     ),
     (_pattern(rf"(?:last|this\s+past|on)\s+{_WEEKDAY}"), "relative", _last_weekday),
+    (_pattern(rf"{_WEEKDAY}['’]s"), "relative", _last_weekday),
     (_pattern(_WEEKDAY), "bare", _last_weekday),
     (_pattern(rf"last\s+{_SEASON}"), "relative", _last_season),
     (
-        _pattern(r"(?:in|over|during|since)\s+the\s+(?P<season>spring|summer|autumn|winter)"),
+        _pattern(
+            r"(?:in|over|during|since)\s+the\s+(?P<season>spring|summer|autumn|winter)"
+            r"(?!(?:\s+of)?,?\s+(?:19|20)\d\d)"
+        ),
         "relative",
         _latest_season,
     ),
