@@ -234,7 +234,7 @@ def test_without_an_index_the_check_says_so_and_the_run_lives(
     assert "Run `agentm index`" in night.faults
     assert night.metadata["did"].value == "measured nothing"
     assert night.version == "not measured"
-    assert "Run `agentm index`" in str(night.metadata["trend"].value), "the history says it too"
+    assert "no usable index" in str(night.metadata["trend"].value), "the history says it too"
 
 
 def test_broken_rules_are_a_remark_and_recall_is_still_measured(graph: Graph) -> None:
