@@ -17,13 +17,13 @@ def in_order(
     ranked: Sequence[tuple[str, float]], days: Mapping[str, date], order: Order
 ) -> list[tuple[str, float]]:
     """`ranked` (key, score; best first) with the newest or oldest of the near ones raised. Those
-    without a day are placed behind the last of these days."""
+    without a day count as of the last of these days."""
     if not ranked:
         return []
     best = ranked[0][1]
     near = {key for key, score in ranked if key in days and score >= NEAR * best}
     calendar = sorted({days[key] for key in near}, reverse=order == "newest")
-    place = {day: 1 - at / len(calendar) for at, day in enumerate(calendar)}
+    place = {day: 1 - at / max(1, len(calendar) - 1) for at, day in enumerate(calendar)}
     moved = [
         (
             key,

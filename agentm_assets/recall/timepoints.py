@@ -74,6 +74,11 @@ _FEASTS = (
     r"(?P<feast>christmas(?:\s+eve)?|boxing\s+day|new\s+year'?s?(?:\s+(?:eve|day))?|halloween|easter|"
     r"thanksgiving|valentine'?s(?:\s+day)?)"
 )
+# "a list of Christmas presents"
+_NO_FEAST = (
+    r"(?!\s+(?:presents?|gifts?|cards?|trees?|cookies|cakes?|part(?:y|ies)|dinners?|lunch|songs?|"
+    r"carols?|eggs?|bunn(?:y|ies)|decorations?|markets?|costumes?|lights?|recipes?|resolutions?)\b)"
+)
 _AND = r"\s*(?:and|to|until|till|through|[-–—])\s*"
 _WEEKDAY = rf"(?P<weekday>{'|'.join(_WEEKDAYS)})"
 _SEASON = rf"(?P<season>{'|'.join(_SEASONS)})"
@@ -449,7 +454,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], _Kind, _Resolve], ...] = (
     (_pattern(r"(?:calendar\s+week|cw)\s*(?P<week>\d\d?)"), "relative", _latest_iso_week),
     (_pattern(r"week\s+(?P<week>\d\d?)"), "bare", _latest_iso_week),
     (
-        _pattern(rf"(?P<day>\d\d?)([.-])(?P<month_no>\d\d?)\2{_YEAR}"),
+        _pattern(rf"(?P<day>\d\d?)([.-])(?P<month_no>\d\d?)\2{_YEAR}(?!\.\d)"),
         "absolute",
         lambda m, _: day_of(int(m["year"]), int(m["month_no"]), int(m["day"])),
     ),
@@ -499,7 +504,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], _Kind, _Resolve], ...] = (
         _months_of_year,
     ),
     (_pattern(rf"{_FEASTS}(?:\s+(?:of|in))?,?\s+{_YEAR}"), "absolute", _feast_of_year),
-    (_pattern(rf"(?:last\s+)?{_FEASTS}"), "bare", _latest_feast),
+    (_pattern(rf"(?:last\s+)?{_FEASTS}{_NO_FEAST}"), "bare", _latest_feast),
     (_pattern(r"(?:the\s+)?(?P<decade>(?:19|20)\d)0'?s"), "bare", _decade),
     (_pattern(rf"{_DAY}\s+(?:of\s+)?{_MONTH},?\s+{_YEAR}"), "absolute", _day_month),
     (_pattern(rf"{_MONTH}\s+(?:the\s+)?{_DAY},?\s+{_YEAR}"), "absolute", _day_month),

@@ -1,15 +1,16 @@
 """Questions in any script, with typos, identifiers, signs or none of all that, over a real index:
 what is asked for is found."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from agentm_assets.recall.answer import Answer
 from agentm_assets.recall.errors import QuestionRefused
 
 Asker = Any  # the class in conftest.py, which cannot be imported from here
-VaultOf = Callable[[Mapping[str, str | bytes]], Asker]
+Ask = Callable[[str], Answer]
 
 OTHERS = {
     f"other/{number}.md": f"# Note {number}\n\nThe {thing} of a {place}, first kept then parsed. "
@@ -146,15 +147,16 @@ FOUND = [
 
 
 @pytest.fixture(scope="module")
-def vault(shared_asker: Asker) -> Asker:
+def ask(shared_asker: Asker) -> Ask:
     shared_asker.write(NOTES)
     shared_asker.index()
-    return shared_asker
+    sources = shared_asker.sources()
+    return lambda question: shared_asker.ask(question, sources)
 
 
 @pytest.mark.parametrize(("question", "path"), FOUND, ids=[each[0][:40] for each in FOUND])
-def test_it_is_found(vault: Asker, question: str, path: str) -> None:
-    hits = vault.ask(question).hits
+def test_it_is_found(ask: Ask, question: str, path: str) -> None:
+    hits = ask(question).hits
     assert [hit.path for hit in hits[:1]] == [path]
     assert hits[0].parts.lexical_rank == 1
 
@@ -172,8 +174,8 @@ def test_it_is_found(vault: Asker, question: str, path: str) -> None:
         ("parse http response", "parseHTTPResponse"),
     ],
 )
-def test_what_was_found_is_marked(vault: Asker, question: str, marked: str) -> None:
-    hit = vault.ask(question).hits[0]
+def test_what_was_found_is_marked(ask: Ask, question: str, marked: str) -> None:
+    hit = ask(question).hits[0]
     assert marked in [hit.snippet[start:end] for start, end in hit.matches]
 
 
@@ -185,29 +187,29 @@ def test_what_was_found_is_marked(vault: Asker, question: str, marked: str) -> N
         ("Zuerich", "searched for zurich instead of Zuerich"),
     ],
 )
-def test_what_was_searched_for_instead_is_said(vault: Asker, question: str, said: str) -> None:
-    answer = vault.ask(question)
+def test_what_was_searched_for_instead_is_said(ask: Ask, question: str, said: str) -> None:
+    answer = ask(question)
     assert said in (answer.why or "")
     assert answer.verdict != "none"
 
 
-def test_a_known_word_is_not_taken_for_a_more_frequent_one(vault: Asker) -> None:
-    assert "instead" not in (vault.ask("kubernetes ingress").why or "")
+def test_a_known_word_is_not_taken_for_a_more_frequent_one(ask: Ask) -> None:
+    assert "instead" not in (ask("kubernetes ingress").why or "")
 
 
 @pytest.mark.parametrize("question", ["", " \n\t"])
-def test_nothing_is_refused_with_a_reason(vault: Asker, question: str) -> None:
+def test_nothing_is_refused_with_a_reason(ask: Ask, question: str) -> None:
     with pytest.raises(QuestionRefused, match="empty"):
-        vault.ask(question)
+        ask(question)
 
 
 @pytest.mark.parametrize("question", ["the what of and", "AND OR NOT", "is it"])
-def test_stop_words_alone_answer_nothing_for_certain(vault: Asker, question: str) -> None:
-    assert vault.ask(question).verdict in ("weak", "none")
+def test_stop_words_alone_answer_nothing_for_certain(ask: Ask, question: str) -> None:
+    assert ask(question).verdict in ("weak", "none")
 
 
 @pytest.mark.parametrize(
     "question", ["?", "...", "\0", "(^~*", '"', "\udc80", "\u202e", "\\", "'; DROP TABLE notes; --"]
 )
-def test_any_signs_are_answered(vault: Asker, question: str) -> None:
-    assert vault.ask(question).verdict in ("answer", "weak", "none")
+def test_any_signs_are_answered(ask: Ask, question: str) -> None:
+    assert ask(question).verdict in ("answer", "weak", "none")

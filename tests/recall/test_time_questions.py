@@ -1,12 +1,12 @@
 """Questions with phrases of time over a made vault, in which nothing but the time decides.
 
-The questions of `tuned.json` were there while the code was written, those of `held_out.json` were
-written when it was done.
+The questions of `tuned.json` were there while the code was written. Those of `seen.json` came
+after, and what they missed at first (4 of 37) was mended. Those of `held_out.json` were written
+when that was done, and nothing was changed after their first run.
 """
 
 import json
 import runpy
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ def missed(asker: Asker, name: str, **changes: object) -> tuple[int, list[str]]:
     return len(questions), lost
 
 
-@pytest.mark.parametrize("name", ["tuned.json", "held_out.json"])
+@pytest.mark.parametrize("name", ["tuned.json", "seen.json", "held_out.json"])
 @pytest.mark.parametrize("words_only", [False, True], ids=["hybrid", "words"])
 def test_the_asked_time_is_among_the_first_five(asker: Asker, name: str, words_only: bool) -> None:
     changes = {"vectors": None, "embedder": None} if words_only else {}
@@ -62,7 +62,7 @@ def test_without_its_phrase_a_question_finds_the_time_by_chance_only(
     """Else the vault would say nothing about phrases of time."""
     monkeypatch.setattr("agentm_assets.recall.question.find_time_phrase", lambda *_: None)
     monkeypatch.setattr("agentm_assets.recall.question.asked_order", lambda *_: None)
-    for name in ("tuned.json", "held_out.json"):
+    for name in ("tuned.json", "seen.json", "held_out.json"):
         count, lost = missed(asker, name)
         assert len(lost) > count / 3
 
