@@ -101,6 +101,12 @@ def _print(answer: "Answer", *, explain: bool) -> None:
     console.print(head)
     if answer.why:
         console.print(Text(printable(answer.why), style="yellow"))
+    reranked = answer.trace.rerank
+    if explain and reranked is not None:
+        said = f"reranked: {reranked.pairs} sections in {reranked.ms:.0f} ms by {reranked.model}"
+        console.print(
+            Text(printable(f"{said}; {reranked.why}" if reranked.why else said), style="dim")
+        )
     for place, hit in enumerate(answer.hits, start=1):
         console.print()
         console.print(_heading(place, hit))
@@ -143,6 +149,8 @@ def _explanation(hit: "Hit") -> str:
         found.append(f"meaning: rank {parts.dense_rank}, cosine {parts.dense_score:.3f}")
     if parts.entity:
         found.append("mentions what the question names")
+    if parts.rerank is not None:
+        found.append(f"reranked: {parts.rerank:.3f}")
     if parts.penalties:
         found.append(f"lowered to {parts.penalty:.2f} by {', '.join(parts.penalties)}")
     found.append(f"bytes {hit.start} to {hit.end}")

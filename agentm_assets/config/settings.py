@@ -18,6 +18,10 @@ from agentm_assets.config.vault import DEVICE_LOCAL, VAULT, VaultLocation, locat
 
 DEFAULT_EMBEDDER = "all-MiniLM-L6-v2"
 
+DEFAULT_BUDGET_MS = 150
+"""For a warm question: with a MiniLM of six layers on two free cores it holds 12 sections of 180
+tokens, or all 20 of up to 100 (docs/performance.md)."""
+
 VARIABLES: Mapping[str, str] = MappingProxyType(
     {
         "AGENTM_CONFIG": "path of agentm.toml",
@@ -25,9 +29,15 @@ VARIABLES: Mapping[str, str] = MappingProxyType(
         "AGENTM_VAULT": "root of the vault, whatever the profile says",
         "AGENTM_STORAGE_RULES": "path of the storage rules, instead of the vault's own",
         "AGENTM_EMBEDDER_MODEL": "name or folder of the embedding model",
+        "AGENTM_RERANKER": "folder of a cross-encoder that reranks; empty for none",
+        "AGENTM_RERANKER_SHA256": "hash that its files have to have",
+        "AGENTM_RERANKER_BUDGET_MS": "milliseconds that reranking may take in a question",
     }
 )
 """Every variable that agentm reads, with its meaning."""
+
+_LONGEST_BUDGET_MS = 600_000  # an evaluation gives all sections the time they need
+_SHA256 = "^[0-9a-fA-F]{64}$"
 
 
 class _Table(BaseModel):
@@ -54,6 +64,15 @@ class EmbedderTable(_Table):
     model: str = Field(default=DEFAULT_EMBEDDER, min_length=1)
 
 
+class RerankerTable(_Table):
+    """`[profiles.NAME.reranker]`: a cross-encoder of the operator's. `sha256` is what
+    `agentm doctor` shows for its files; another one is then refused."""
+
+    folder: str = ""
+    sha256: str | None = Field(default=None, pattern=_SHA256)
+    budget_ms: int = Field(default=DEFAULT_BUDGET_MS, ge=1, le=_LONGEST_BUDGET_MS)
+
+
 class EntitiesTable(_Table):
     """`[profiles.NAME.entities]`: which trackers bare references such as `KET-12` belong to.
 
@@ -72,6 +91,7 @@ class ProfileTable(_Table):
 
     storage: StorageTable | None = None
     embedder: EmbedderTable = EmbedderTable()
+    reranker: RerankerTable = RerankerTable()
     entities: EntitiesTable = EntitiesTable()
 
 
@@ -113,6 +133,9 @@ class Settings(BaseSettings):
 
     location: VaultLocation
     embedder_model: str = Field(min_length=1)
+    reranker: str = ""
+    reranker_sha256: str | None = Field(default=None, pattern=_SHA256)
+    reranker_budget_ms: int = Field(default=DEFAULT_BUDGET_MS, ge=1, le=_LONGEST_BUDGET_MS)
     entities: EntitiesTable = EntitiesTable()
 
     @classmethod
@@ -141,6 +164,9 @@ class Settings(BaseSettings):
         chosen = file.profiles.get(location.profile, ProfileTable())
         values: dict[str, Any] = {
             "embedder_model": chosen.embedder.model,
+            "reranker": chosen.reranker.folder,
+            "reranker_sha256": chosen.reranker.sha256,
+            "reranker_budget_ms": chosen.reranker.budget_ms,
             "entities": chosen.entities,
         }
         values |= _Variables(cls, env)()

@@ -23,6 +23,7 @@ from agentm_assets.index.serving import ServingUnreadable
 from agentm_assets.index.vectors import VectorReader
 from agentm_assets.models.export import models_folder, source_model_id
 from agentm_assets.models.manifest import ModelFolderUnusable, load_manifest
+from agentm_assets.models.reranker_folder import RerankerUnusable, RerankFailed
 from agentm_assets.models.weights import ModelUnavailable, WeightsRefused, locate
 from agentm_assets.storage.seam import Capabilities, StorageError
 from agentm_assets.storage.selection import open_vault, storage_preview
@@ -72,6 +73,7 @@ def diagnose(
         lambda: _rules(notes, env),
         lambda: _disk(location.state_dir),
         lambda: _model(settings),
+        lambda: _reranker(settings),
         lambda: _facts(location.facts_file),
         lambda: _lexical(location.lexical_dir),
         lambda: _vectors(location.vectors_dir, settings),
@@ -194,6 +196,28 @@ def _model(settings: Settings) -> Diagnosis:
     except ModelFolderUnusable as error:
         return Diagnosis("model", "warn", str(error), "agentm index exports the model")
     return Diagnosis("model", "ok", folder.name)
+
+
+def _reranker(settings: Settings) -> Diagnosis:
+    if not settings.reranker:
+        return Diagnosis("reranker", "ok", "none is named; recall ranks by words and meaning")
+    from agentm_assets.models.reranker import Reranker  # imports onnxruntime
+
+    folder = Path(settings.reranker).expanduser()
+    try:
+        model = Reranker.open(folder, pinned=settings.reranker_sha256)
+        ms = model.longest_pair_ms()
+    except (RerankerUnusable, RerankFailed) as error:
+        return Diagnosis("reranker", "warn", str(error), "recall goes on without it until then")
+    budget = settings.reranker_budget_ms
+    message = (
+        f"{model.name}, sha256 {model.sha256}: {ms:.0f} ms for a pair of {model.max_tokens} "
+        f"tokens, budget {budget} ms"
+    )
+    if ms > budget:
+        cure = "raise reranker.budget_ms, or name a smaller model"
+        return Diagnosis("reranker", "warn", message, cure)
+    return Diagnosis("reranker", "ok", message)
 
 
 def _facts(file: Path) -> Diagnosis:

@@ -21,6 +21,7 @@ class ScoreParts:
     entity: bool
     penalty: float  # product of all penalties, 1.0 for none
     penalties: tuple[str, ...]  # "status:superseded", "space:personal", …
+    rerank: float | None = None  # the cross-encoder's own score; None: it did not look at it
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,25 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class RerankTrace:
+    """What reranking did and cost. `pairs`: sections that it put in a new order, 0 when it did not
+    run. `why`: why not all, or none. `trouble`: the operator has something to mend."""
+
+    model: str
+    pairs: int
+    ms: float
+    why: str | None
+    trouble: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Optional stages of the way to an answer, and their cost. None: there is no such stage."""
+
+    rerank: RerankTrace | None
+
+
+@dataclass(frozen=True, slots=True)
 class Grounds:
     """What the confidence of an answer rests on, looked for in its first hits.
 
@@ -83,7 +103,8 @@ class Grounds:
 @dataclass(frozen=True, slots=True)
 class Answer:
     """`why` says why the mode is degraded or something was left out; None when all is well.
-    `grounds`: what the confidence rests on; None without a hit."""
+    `grounds`: what the confidence rests on; None without a hit. `trace`: what optional stages did
+    and cost."""
 
     verdict: Verdict
     confidence: float
@@ -91,3 +112,4 @@ class Answer:
     why: str | None
     hits: tuple[Hit, ...]
     grounds: Grounds | None = None
+    trace: Trace = Trace(rerank=None)

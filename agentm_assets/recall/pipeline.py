@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from agentm_assets.index.corrections import Correction
-from agentm_assets.recall.answer import Answer, Grounds
+from agentm_assets.recall.answer import Answer, Grounds, RerankTrace, Trace
 from agentm_assets.recall.confidence import grounds, judge, telling
 from agentm_assets.recall.names import unknown_names, unseen_share
 from agentm_assets.recall.penalties import PenaltyContext
@@ -42,7 +42,13 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
         # The confidence looks at the same hits however few are asked for.
         wanted = max(options.k, _JUDGED_HITS)
         by_note = options.per == "note"
-        ranked = rank(pool, asked, context, wanted * READ_AHEAD if by_note else wanted)
+        limit = wanted * READ_AHEAD if by_note else wanted
+        reranking = sources.reranking
+        if reranking is None:
+            ranked, trace = rank(pool, asked, context, limit), None
+        else:
+            ranked = rank(pool, asked, context, max(limit, reranking.looks_at))
+            ranked, trace = reranking.order(asked.text, ranked, terms, sources, options.rerank)
         shown = show(ranked, wanted, terms, sources, fold=by_note)
         found = _grounds(asked, terms, corrections, pool, shown, sources)
     confidence, verdict = judge(found)
@@ -50,9 +56,10 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
         verdict=verdict,
         confidence=confidence,
         mode="hybrid" if pool.hybrid else "lexical",
-        why="; ".join(_remarks(asked, pool, shown, sources, corrections)) or None,
+        why="; ".join(_remarks(asked, corrections, pool, shown, trace, sources)) or None,
         hits=shown.hits[: options.k],
         grounds=found,
+        trace=Trace(rerank=trace),
     )
 
 
@@ -82,12 +89,15 @@ def _grounds(
 
 def _remarks(
     asked: Asked,
+    corrections: Sequence[Correction],
     pool: Pool,
     shown: Shown,
+    reranked: RerankTrace | None,
     sources: Sources,
-    corrections: Sequence[Correction],
 ) -> list[str]:
     found = [*sources.remarks, *([pool.remark] if pool.remark else [])]
+    if reranked is not None and reranked.trouble and reranked.why:
+        found.append(reranked.why)
     found += [f"searched for {each.meant} instead of {each.word}" for each in corrections]
     if asked.phrase is not None:
         found += asked.phrase.assumed

@@ -38,7 +38,8 @@ class RecallOptions:
     `after` and `before` are what an operator types (an ISO day, month or year, or a phrase):
     captured on its first day or later, and before its first day. They exclude notes without a date
     of capture; phrases inside a question only lower. `per`: what a hit is. A note stands once, with
-    its best section; sections are ranked each for itself.
+    its best section; sections are ranked each for itself. `rerank`: False for an asker who has
+    no time for a second look.
     """
 
     now: datetime
@@ -49,6 +50,7 @@ class RecallOptions:
     space: str | None = None
     include_archived: bool = False
     per: Literal["note", "section"] = "note"
+    rerank: bool = True
 
 
 @dataclass(frozen=True, slots=True)

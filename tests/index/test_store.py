@@ -177,9 +177,7 @@ def test_a_killed_writer_leaves_neither_its_rows_nor_a_lock(path: Path) -> None:
 def test_a_long_log_is_folded_and_a_short_one_waits(path: Path) -> None:
     store = IndexStore(path)
     with store.transaction() as connection:
-        connection.execute(
-            "INSERT INTO attachments SELECT md5(i::VARCHAR) FROM range(50_000) t(i)"
-        )
+        connection.execute("INSERT INTO attachments SELECT md5(i::VARCHAR) FROM range(50_000) t(i)")
     assert not log_of(path).exists() or log_of(path).stat().st_size < LOG_BYTES
     folded = path.stat().st_size
     assert folded > 1_000_000
