@@ -7,7 +7,6 @@ half-filled index.
 """
 
 import contextlib
-import dataclasses
 import heapq
 import math
 import time
@@ -33,7 +32,6 @@ from agentm_assets.index.lexical_files import (
 from agentm_assets.index.lexical_schema import (
     BM25_BOOSTS,
     CHARACTER_BOOST,
-    CORRECTED,
     FLAT_BOOSTS,
     FORMAT,
     IDENTIFIER_BOOST,
@@ -238,9 +236,6 @@ class _View:
     state: LexicalState
     index: tantivy.Index
     searcher: tantivy.Searcher
-    corrected: dict[str, list[Correction]] = dataclasses.field(
-        default_factory=dict
-    )  # of the last question
 
 
 class LexicalReader:
@@ -314,7 +309,8 @@ class LexicalReader:
         return [(term.text, term.idf) for term in terms]
 
     def corrections(self, question: str) -> list[Correction]:
-        """Words that no chunk has, and the known ones that are searched for in their stead."""
+        """Words that no chunk has, and the known ones that were probably meant. `search` looks for
+        what it is given: add the meant ones to the question."""
         view = self._view
         with self._damage_reported(view):
             return _corrections(view, normal(question[:MAX_QUESTION_CHARS]))
@@ -378,15 +374,6 @@ def _terms(view: _View, question: str) -> list[_Term]:
 
 
 def _corrections(view: _View, question: str) -> list[Correction]:
-    known = view.corrected.get(question)
-    if known is None:
-        known = _looked_up(view, question)
-        view.corrected.clear()
-        view.corrected[question] = known
-    return known
-
-
-def _looked_up(view: _View, question: str) -> list[Correction]:
     unknown: dict[str, str] = {}
     for word in plain_words(question)[:MAX_DISTINCT_TERMS]:
         for term in words(word):
@@ -447,12 +434,6 @@ def _plan(view: _View, question: str) -> list[Clause]:
             plan.append(Clause(field, term.text, boost, False, _seen(view, term.text, (field,))))
         for field, boost in FLAT_BOOSTS.items():
             flat(field, term.text, boost, term.seen)
-    for each in _corrections(view, question):
-        for field, boost in BM25_BOOSTS.items():
-            seen = _seen(view, each.term, (field,))
-            plan.append(Clause(field, each.term, boost * CORRECTED, False, seen))
-        for field, boost in FLAT_BOOSTS.items():
-            flat(field, each.term, boost * CORRECTED, _seen(view, each.term, _WORD_FIELDS))
     for whole in list(dict.fromkeys(identifiers(question)))[:MAX_TERMS]:
         flat("identifiers", whole, IDENTIFIER_BOOST, _seen(view, whole, ("identifiers",)))
     if len(question) <= LONGEST_TERM:

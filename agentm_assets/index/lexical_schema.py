@@ -39,9 +39,6 @@ IDENTIFIER_BOOST = 1.0
 CHARACTER_BOOST = 1.0
 """Weight of a character that stands alone in the question; flat as well."""
 
-CORRECTED = 0.8
-"""What a word counts that is searched for instead of one that no chunk has."""
-
 TITLE_BOOST = 1.0
 """Weight of a title that is the whole question; flat as well."""
 

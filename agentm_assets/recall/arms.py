@@ -36,7 +36,7 @@ class LexicalArm(Protocol):
         """The terms of a question, as indexed, with their inverse document frequency."""
 
     def corrections(self, question: str) -> Sequence[Correction]:
-        """Words that no note has, and the known ones that are searched for in their stead."""
+        """Words that no note has, and the known ones that were probably meant."""
 
     def analyse(self, text: str) -> Sequence[str]:
         """The terms of any text, as indexed."""
@@ -60,6 +60,9 @@ class QuestionEmbedder(Protocol):
 
     def embed_one(self, text: str) -> Any:
         """The unit vector of one text."""
+
+    def knows_word(self, word: str) -> bool:
+        """Whether it is a word of the language rather than a typo or a rare name."""
 
 
 @dataclass(frozen=True, slots=True)

