@@ -17,7 +17,7 @@ from agentm_assets.cli.output import (
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from agentm_assets.recall.answer import Answer, Hit
+    from agentm_assets.recall.answer import Answer, Grounds, Hit
 
 _STYLES = {"answer": "bold green", "weak": "bold yellow", "none": "bold red"}
 _SAID = {
@@ -99,6 +99,8 @@ def _print(answer: "Answer", *, explain: bool) -> None:
     head = Text(_SAID[answer.verdict], style=_STYLES[answer.verdict])
     head.append(f"  (confidence {answer.confidence:.2f}, {answer.mode})", style="dim")
     console.print(head)
+    if explain and answer.grounds is not None:
+        console.print(Text(_grounds(answer.grounds), style="dim"))
     if answer.why:
         console.print(Text(printable(answer.why), style="yellow"))
     reranked = answer.trace.rerank
@@ -138,6 +140,29 @@ def _snippet(hit: "Hit") -> "Text":
         text.append(printable(hit.snippet[start:end]), style="bold")
         at = end
     return text.append(printable(hit.snippet[at:]))
+
+
+def _grounds(found: "Grounds") -> str:
+    """What speaks for the verdict and against it, on one line."""
+    held = (
+        "no telling word" if found.words is None else f"{found.words:.0%} of the words in one hit"
+    )
+    said = [held]
+    if found.meaning is not None:
+        said.append(f"cosine {found.meaning:.2f}")
+    if found.unseen:
+        said.append(f"{found.unseen:.0%} of the words in no section")
+    if found.speaker is not None:
+        said.append(f"of the speaker asked about {found.speaker:+.2f}")
+    if found.named:
+        said.append("what is named is mentioned")
+    if found.unknown_name:
+        said.append("a name that no note holds")
+    if found.unknown_thing:
+        said.append("an issue, commit or page that no note mentions")
+    if found.in_time:
+        said.append("of the asked time")
+    return f"rests on: {'; '.join(said)}"
 
 
 def _explanation(hit: "Hit") -> str:

@@ -78,11 +78,7 @@ def _turns(pool: Pool, names: frozenset[str]) -> list[_Turn] | None:
     eligible = {candidate.note.path for candidate in pool.candidates.values()}
     paths = {chunk.path for chunk in pool.chunks.values() if chunk.header_path in named}
     found = [chunk for chunk in pool.chunks.values() if chunk.path in paths & eligible]
-    conversations = {
-        path: speakers
-        for path, speakers in _conversations(found).items()
-        if not named.isdisjoint(speakers)
-    }
+    conversations = _conversations(found)
     asked_about = {_last(each) for speakers in conversations.values() for each in speakers & named}
     if len(asked_about) != 1:
         return None

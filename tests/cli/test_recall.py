@@ -83,8 +83,9 @@ def test_people_see_verdict_path_heading_snippet_and_state(agentm: Run, indexed:
     assert "[2026-08-01]" in done.stdout
     assert "[superseded]" in done.stdout
     assert "[bold red]at ten[/]" in done.stdout  # what a note holds is text, never markup
-    assert "score" not in done.stdout
+    assert "score" not in done.stdout and "rests on" not in done.stdout
     explained = agentm("recall", "How hot must the oven be?", "--explain").stdout
+    assert "rests on: 100% of the words in one hit" in explained
     assert "words: rank 1, BM25" in explained
     assert "lowered to 0.60 by status:superseded" in explained
 

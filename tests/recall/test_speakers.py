@@ -106,9 +106,19 @@ def test_headings_that_come_once_are_no_speakers(vault_of) -> None:  # type: ign
 
 
 def test_parts_of_one_long_section_are_no_turns(vault_of) -> None:  # type: ignore[no-untyped-def]
-    long = "\n\n".join(f"Ines counted {n} hives beside the long orchard wall." for n in range(400))
-    text = f"# Bees\n\n## Ines\n\n{long}\n\n## Tomas\n\nHe bought two hives.\n"
+    ines, tomas = (
+        "\n\n".join(f"{name} counted {n} hives by the orchard wall." for n in range(400))
+        for name in ("Ines", "Tomas")
+    )
+    text = f"# Bees\n\n## Ines\n\n{ines}\n\n## Tomas\n\n{tomas}\n"
     assert margin(vault_of({"bees.md": text}), "How many hives did Ines buy?") is None
+
+
+def test_of_three_speakers_two_may_not_be_asked_about(vault_of) -> None:  # type: ignore[no-untyped-def]
+    alma = "\n## Alma\n\nThe honey is in the cellar.\n"
+    talk = vault_of({"talk.md": f"{TALK}{alma}\n## Tomas\n\nWell done.\n{alma}"})
+    assert margin(talk, "Did Ines hear of the hives of Tomas?") is None
+    assert margin(talk, "Did Alma hear of the hives?") is not None
 
 
 def test_other_conversations_do_not_count(vault_of) -> None:  # type: ignore[no-untyped-def]
