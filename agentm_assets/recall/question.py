@@ -85,7 +85,7 @@ def understand(question: str, options: RecallOptions) -> Asked:
         topic=_without(text, phrase) if phrase is not None and phrase.relative else text,
         phrase=phrase,
         bounds=_bounds(options),
-        order=asked_order(text) or _order_of(phrase),
+        order=_order(text, phrase),
         about_time=asks_about_time(text, phrase),
         wants_artifacts=asks_for_artifacts(text),
         wants_archive=options.include_archived or _ASKS_FOR_ARCHIVE.search(text) is not None,
@@ -94,9 +94,11 @@ def understand(question: str, options: RecallOptions) -> Asked:
     )
 
 
-def _order_of(phrase: TimePhrase | None) -> Order | None:
-    open_start = phrase is not None and all(each.first is None for each in phrase.periods)
-    return "newest" if open_start else None
+def _order(text: str, phrase: TimePhrase | None) -> Order | None:
+    """Days that are named say more of the time than "recently" does."""
+    if phrase is None:
+        return asked_order(text)
+    return "newest" if all(each.first is None for each in phrase.periods) else None
 
 
 def _names(text: str, phrase: TimePhrase | None) -> frozenset[str]:

@@ -197,7 +197,7 @@ _NEWEST = re.compile(
 )
 _OLDEST = re.compile(
     r"\b(?:oldest|earliest|first\s+time|very\s+first|the\s+first\s+(?:note|entry|memo|mention|time)|"
-    r"(?:I|we|did|was|were)\s+(?:\w+\s+)?(?:first|originally)|to\s+begin\s+with)\b",
+    r"(?:I|we|you|he|she|they|did\s+\w+)\s+(?:first|originally)|to\s+begin\s+with)\b",
     re.IGNORECASE,
 )
 
