@@ -60,6 +60,7 @@ from agentm_assets.index.serving import (
     is_reported,
     report_damage,
 )
+from agentm_assets.index.word_forms import other_forms
 
 __all__ = [
     "Clause",
@@ -74,6 +75,9 @@ __all__ = [
 
 MAX_TERMS = 64
 """Terms of a question that are searched for, the rarest first: bounds a pasted page's cost."""
+
+OTHER_FORM_SHARE = 0.9
+"""What another form of an asked word earns of what the word itself would."""
 
 MAX_QUESTION_CHARS = 10_000
 MAX_DISTINCT_TERMS = 512
@@ -432,6 +436,7 @@ def _plan(view: _View, question: str) -> list[Clause]:
             continue
         for field, boost in BM25_BOOSTS.items():
             plan.append(Clause(field, term.text, boost, False, _seen(view, term.text, (field,))))
+        plan += _by_other_forms(view, term)
         for field, boost in FLAT_BOOSTS.items():
             flat(field, term.text, boost, term.seen)
     for whole in list(dict.fromkeys(identifiers(question)))[:MAX_TERMS]:
@@ -443,6 +448,22 @@ def _plan(view: _View, question: str) -> list[Clause]:
         seen = _seen(view, part, ("body", "parts"))
         flat("body", part, FLAT_BOOSTS["parts"], seen)
         flat("parts", part, FLAT_BOOSTS["parts"], seen)
+    return plan
+
+
+def _by_other_forms(view: _View, term: _Term) -> list[Clause]:
+    """The same asked for as "went" where the question says "go": for less than the term itself
+    earns, though a form may be rarer."""
+    count = int(view.searcher.num_docs)
+    plan: list[Clause] = []
+    for form in other_forms(term.text):
+        seen = _seen(view, form, _WORD_FIELDS)
+        if seen:
+            share = OTHER_FORM_SHARE * min(1.0, term.idf / idf(count, seen))
+            plan += [
+                Clause(field, form, boost * share, False, _seen(view, form, (field,)))
+                for field, boost in BM25_BOOSTS.items()
+            ]
     return plan
 
 

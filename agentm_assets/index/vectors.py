@@ -275,6 +275,10 @@ class VectorReader:
         found = [segment.ids[segment.among(wanted)] for segment in self._view.segments]
         return np.unique(np.concatenate([_NO_IDS, *found]))
 
+    def cosines(self, vector: Vectors, ids: Sequence[int]) -> dict[int, float]:
+        """The cosines of these rows, those that a search sees. Raises what `search` raises."""
+        return dict(self.search(vector, len(ids), np.array(ids, dtype=np.int64)))
+
     def search(
         self, vector: Vectors, k: int, allowed: Ids | None = None
     ) -> list[tuple[int, float]]:

@@ -51,6 +51,9 @@ class DenseArm(Protocol):
     def search(self, vector: Any, k: int) -> Sequence[tuple[int, float]]:
         """(chunk id, cosine) of the nearest chunks, nearest first."""
 
+    def cosines(self, vector: Any, ids: Sequence[int]) -> Mapping[int, float]:
+        """chunk id -> cosine of these chunks, of those that have a vector."""
+
 
 class QuestionEmbedder(Protocol):
     """What recall needs of the embedding model."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from agentm_assets.index.corrections import Correction
 from agentm_assets.recall.answer import Answer, Grounds, RerankTrace, Trace
@@ -11,6 +12,7 @@ from agentm_assets.recall.penalties import PenaltyContext
 from agentm_assets.recall.pool import Pool, gather
 from agentm_assets.recall.question import LONGEST_QUESTION, Asked, RecallOptions, understand
 from agentm_assets.recall.rank import rank
+from agentm_assets.recall.second_look import LOOKED_AT, look_again
 from agentm_assets.recall.show import READ_AHEAD, Shown, show
 from agentm_assets.recall.sources import Sources
 from agentm_assets.recall.speakers import speaker_margin
@@ -44,12 +46,13 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
         # The confidence looks at the same hits however few are asked for.
         wanted = max(options.k, _JUDGED_HITS)
         by_note = options.per == "note"
-        limit = wanted * READ_AHEAD if by_note else wanted
-        reranking = sources.reranking
-        if reranking is None:
-            ranked, trace = rank(pool, asked, context, limit), None
-        else:
-            ranked = rank(pool, asked, context, max(limit, reranking.looks_at))
+        limit = max(LOOKED_AT, wanted * READ_AHEAD if by_note else wanted)
+        sources = replace(sources, read_note=cache(sources.read_note))  # notes are read twice
+        reranking, trace = sources.reranking, None
+        if reranking is not None:
+            limit = max(limit, reranking.looks_at)
+        ranked = look_again(rank(pool, asked, context, limit), pool, asked, terms, sources)
+        if reranking is not None:
             ranked, trace = reranking.order(asked.text, ranked, terms, sources, options.rerank)
         shown = show(ranked, wanted, terms, sources, fold=by_note)
         found = _grounds(asked, terms, corrections, pool, shown, sources)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
+from typing import Any
 
 from agentm_assets.contract.excludes import is_excluded
 from agentm_assets.index.facts_reader import ChunkFacts, FactsReader, NoteFacts
@@ -62,6 +63,7 @@ class Pool:
     named: Mapping[str, Named]
     names_unknown_thing: bool
     hybrid: bool
+    vector: Any | None  # the question's, where there is a dense arm
     remark: str | None  # why the dense arm failed on this question
     undated: int  # notes that were found and left out, since no date says whether to take them
     chunks: Mapping[int, ChunkFacts]
@@ -77,7 +79,7 @@ def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
     many = narrowed or by_section or sources.rules.excludes
     limit = OVER_FETCH_BOUNDED if many else OVER_FETCH
     lexical = _lexical(asked, sources, limit)
-    dense, dense_remark = _dense(asked, sources, limit)
+    vector, dense, dense_remark = _dense(asked, sources, limit)
     entities = entities_of(asked.text, sources.entity_context)
     mentioning = notes_with_entities(entities, sources.facts)
     named = {**notes_called(asked.topic, sources.facts), **mentioning}
@@ -107,6 +109,7 @@ def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
         },
         names_unknown_thing=names_unknown_thing(entities, mentioning),
         hybrid=sources.vectors is not None and dense_remark is None,
+        vector=vector,
         remark=dense_remark,
         undated=_undated(rows, asked, options, sources),
         chunks=chunks,
@@ -123,16 +126,17 @@ def _lexical(asked: Asked, sources: Sources, limit: int) -> list[tuple[int, floa
 
 def _dense(
     asked: Asked, sources: Sources, limit: int
-) -> tuple[Sequence[tuple[int, float]], str | None]:
-    """The arm's hits, and why it has none although it was there."""
+) -> tuple[Any | None, Sequence[tuple[int, float]], str | None]:
+    """The question's vector, the arm's hits, and why it has none although it was there."""
     if sources.vectors is None or sources.embedder is None:
-        return [], None
+        return None, [], None
     from agentm_assets.models.embedder import EmbeddingFailed  # loaded already, with the embedder
 
     try:
-        return sources.vectors.search(sources.embedder.embed_one(asked.text), limit), None
+        vector = sources.embedder.embed_one(asked.text)
+        return vector, sources.vectors.search(vector, limit), None
     except (EmbeddingFailed, ServingUnreadable) as error:
-        return [], f"searched by words alone: {error}"
+        return None, [], f"searched by words alone: {error}"
 
 
 def _chunk_at(mention: int | None, first: ChunkFacts, facts: FactsReader) -> ChunkFacts:

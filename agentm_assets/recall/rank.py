@@ -1,7 +1,7 @@
 """From a pool of candidates to one order: penalties inside each arm, then fusion."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agentm_assets.index.facts_reader import ChunkFacts
@@ -12,6 +12,7 @@ from agentm_assets.recall.fusion import (
     FULL_COSINE,
     UNRELATED_COSINE,
     WEIGHTS,
+    combine,
     fuse,
     keep_first_lexical,
     normalise,
@@ -43,15 +44,24 @@ DATED_BONUS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A note at its place.
+    """A candidate at its place: a note, or a section.
 
-    `chunk` is the section to show. `cosine`: 0 where the dense arm did not find it, None when there
-    was no dense arm. `named`: it mentions the one thing that is asked about. `in_time`: a phrase of
-    the question names the day it was captured.
+    `arms` is what both arms make of it, `note_arms` the most that they make of its note, `bonus`
+    what it gets for being named or of the asked time, `about` the share of the question's names in
+    its heading, `by_words` the lexical arm's own score, lowered by the penalties. `chunk` is the
+    section to show. `cosine`: 0 where the dense arm did not find it, None when there was no dense
+    arm. `named`: it mentions the one thing that is asked about. `in_time`: a phrase of the question
+    names the day it was captured.
     """
 
+    key: str
     path: str
     score: float
+    arms: float
+    note_arms: float
+    bonus: float
+    about: float
+    by_words: float
     chunk: ChunkFacts
     cosine: float | None
     named: bool
@@ -74,23 +84,36 @@ def rank(pool: Pool, asked: Asked, context: PenaltyContext, limit: int) -> list[
         zero=UNRELATED_COSINE,
         full=FULL_COSINE,
     )
+    arms = combine(lexical, dense)
+    about = _about(pool, asked)
     bonus = {path: named.bonus * penalties[path].factor for path, named in pool.named.items()}
-    for key, share in _about(pool, asked).items():
-        bonus[key] = bonus.get(key, 0.0) + ABOUT_BONUS * share * penalties[key].factor
     bonus |= _dated_bonus(pool, bonus)
-    fused = fuse(lexical, dense, bonus)
-    if asked.order is not None:
-        days = {key: each.day for key, each in pool.candidates.items() if each.day is not None}
-        fused = in_order(fused, days, asked.order)
+    by_words = {
+        path: lowered(hit.score, penalties[path].factor) for path, hit in pool.lexical.items()
+    }
+    of_note = _best_of_notes(arms, pool)
+    fused = fuse(
+        arms,
+        {
+            key: bonus.get(key, 0.0) + ABOUT_BONUS * about.get(key, 0.0) * penalties[key].factor
+            for key in bonus.keys() | about.keys()
+        },
+    )
     order = keep_first_lexical(
-        fused,
-        {path: lowered(hit.score, penalties[path].factor) for path, hit in pool.lexical.items()},
+        in_asked_order(fused, pool, asked),
+        by_words,
     )
     places = (_places(lexical), _places(dense))
     return [
         Ranked(
+            key=path,
             path=pool.candidates[path].note.path,
             score=score,
+            arms=arms.get(path, 0.0),
+            note_arms=of_note.get(pool.candidates[path].note.path, 0.0),
+            bonus=bonus.get(path, 0.0),
+            about=about.get(path, 0.0),
+            by_words=by_words.get(path, 0.0),
             chunk=_section(path, pool, lexical, dense),
             cosine=_cosine(path, pool),
             named=path in pool.named and pool.named[path].specific,
@@ -99,6 +122,25 @@ def rank(pool: Pool, asked: Asked, context: PenaltyContext, limit: int) -> list[
         )
         for path, score in order[:limit]
     ]
+
+
+def in_asked_order(
+    scored: Sequence[tuple[str, float]], pool: Pool, asked: Asked
+) -> Sequence[tuple[str, float]]:
+    """`scored` (key, score; best first), with the newest or oldest raised where a question asks for
+    those."""
+    if asked.order is None:
+        return scored
+    days = {key: each.day for key, each in pool.candidates.items() if each.day is not None}
+    return in_order(scored, days, asked.order)
+
+
+def _best_of_notes(arms: Mapping[str, float], pool: Pool) -> dict[str, float]:
+    best: dict[str, float] = {}
+    for key, score in arms.items():
+        path = pool.candidates[key].note.path
+        best[path] = max(score, best.get(path, 0.0))
+    return best
 
 
 def _about(pool: Pool, asked: Asked) -> dict[str, float]:

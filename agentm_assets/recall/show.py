@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from agentm_assets.index.rows import NoteRow
 from agentm_assets.recall.answer import Hit
@@ -88,14 +87,15 @@ def _readable(
     sources: Sources,
 ) -> Iterator[_Kept]:
     """Each note with its section, read when it is asked for. Notes that are gone are left out."""
-    read = cache(sources.read_note)  # sections of one note
     for each in ranked:
         note = notes.get(each.path)
         if note is None:
             continue
         section: Section | None
         try:
-            section = read_section(each.chunk, note, read, terms, sources.lexical.analyse)
+            section = read_section(
+                each.chunk, note, sources.read_note, terms, sources.lexical.analyse
+            )
         except FileNotFoundError:
             continue
         except NoteUnreadable:
