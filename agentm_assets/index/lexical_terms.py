@@ -84,6 +84,9 @@ _ROOM = 8_000_000
 (some 350 bytes a run, 35 MB in all); when they are full, all are forgotten."""
 _BESIDE = 80
 
+_EDGES = ".,;:!?()\"'"
+"""Punctuation around a word that changes no term."""
+
 
 @cache
 def words_analyzer() -> tantivy.TextAnalyzer:
@@ -155,12 +158,12 @@ class TextTerms:
 def text_terms(text: str) -> TextTerms:
     """Words, parts of compounds and identifiers of a text."""
     runs = [_RUNS[run] for run in _plain(text).split()]
-    telling = dict.fromkeys(run for run in runs if run.parts or run.identifiers or run.spelled)
+    telling = dict.fromkeys([run for run in runs if run.parts or run.identifiers])
     return TextTerms(
         words=" ".join([*[run.words for run in runs], *_all_pairs(text)]),
         parts=" ".join([run.parts for run in telling]),
         identifiers=" ".join([run.identifiers for run in telling]),
-        spelled=" ".join([run.spelled for run in telling]),
+        spelled=" ".join(dict.fromkeys([run.spelled for run in runs if run.spelled])),
     )
 
 
@@ -248,11 +251,14 @@ def _run_terms(run: str) -> TextTerms:
 
     terms = words_analyzer().analyze(run)
     spelled = zip(_folding().analyze(run), terms, strict=True)
+    changed = " ".join([word for word, term in spelled if word != term])
+    if run.isalpha() and (run.islower() or run.istitle()):
+        return TextTerms(" ".join(terms), "", "", changed)  # most words
     return TextTerms(
         words=" ".join(terms),
         parts=analysed(" ".join(parts(run))),
         identifiers=" ".join(identifiers(run)),
-        spelled=" ".join([word for word, term in spelled if word != term]),
+        spelled=changed,
     )
 
 
@@ -262,7 +268,8 @@ class _Runs(dict[str, TextTerms]):
     room = _ROOM
 
     def __missing__(self, run: str) -> TextTerms:
-        found = _run_terms(run)
+        core = run.strip(_EDGES)
+        found = _run_terms(run) if core == run else self[core]
         self.room -= len(run) + _BESIDE
         if self.room < 0:
             self.clear()
