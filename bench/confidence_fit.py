@@ -3,14 +3,14 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from math import log, log1p, sqrt
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agentm_assets.recall import confidence
 from agentm_assets.recall.answer import Grounds
-from agentm_assets.recall.confidence import Curve, judge
+from agentm_assets.recall.confidence import Curve, judge, size_of
 
 WEIGHTS = {
     "dialogue, answerable": 1.0,
@@ -62,9 +62,9 @@ def fit(questions: Sequence[Judged], start: Curve) -> Curve:
         of_matter, of_speaker, of_unknown = (
             _logistic(inputs @ part)
             for inputs, part in (
-                (matter, point[:4]),
-                (speaker, point[4:6]),
-                (unknown, point[6:]),
+                (matter, point[:5]),
+                (speaker, point[5:7]),
+                (unknown, point[7:]),
             )
         )
         chance = of_matter * np.where(asks, of_speaker, 1.0) * np.where(lacks, of_unknown, 1.0)
@@ -162,10 +162,11 @@ def _by_curves(found: Grounds | None) -> bool:
 
 
 def _inputs(found: Sequence[Grounds]) -> tuple[_Values, _Values, _Values, _Values, _Values]:
-    matter = np.array([(g.words or 0.0, g.meaning or 0.0, g.unseen, 1.0) for g in found])
+    matter = np.array(
+        [(g.words or 0.0, g.meaning or 0.0, g.unseen, size_of(g), 1.0) for g in found]
+    )
     speaker = np.array([(g.speaker or 0.0, 1.0) for g in found])
-    sizes = [min(max(log1p(g.sections), log(100)), log(5_000)) - log(1_000) for g in found]
-    unknown = np.array([(1.0, size) for size in sizes])
+    unknown = np.array([(1.0, size_of(g)) for g in found])
     asks = np.array([g.speaker is not None for g in found])
     return matter, speaker, unknown, asks, np.array([g.unknown_name for g in found])
 

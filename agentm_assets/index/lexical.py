@@ -16,6 +16,7 @@ from pathlib import Path
 
 import tantivy
 
+from agentm_assets.index.corrections import Correction, Dictionary, corrections_of
 from agentm_assets.index.lexical_files import (
     LexicalState,
     create_generation,
@@ -34,6 +35,7 @@ from agentm_assets.index.lexical_schema import (
     FLAT_BOOSTS,
     FORMAT,
     IDENTIFIER_BOOST,
+    TITLE_BOOST,
     LexicalDoc,
     build_document,
     build_schema,
@@ -41,12 +43,16 @@ from agentm_assets.index.lexical_schema import (
     register_analyzers,
 )
 from agentm_assets.index.lexical_terms import (
+    LONGEST_TERM,
     STOP_WORDS,
     characters,
     identifiers,
     lone_characters,
     normal,
     parts,
+    plain_words,
+    text_terms,
+    title_term,
     words,
 )
 from agentm_assets.index.serving import (
@@ -306,6 +312,13 @@ class LexicalReader:
             terms = _terms(view, normal(question[:MAX_QUESTION_CHARS]))
         return [(term.text, term.idf) for term in terms]
 
+    def corrections(self, question: str) -> list[Correction]:
+        """Words that no chunk has, and the known ones that were probably meant. `search` looks for
+        what it is given: add the meant ones to the question."""
+        view = self._view
+        with self._damage_reported(view):
+            return _corrections(view, normal(question[:MAX_QUESTION_CHARS]))
+
     def plan(self, question: str) -> list[Clause]:
         """What `search` asks for: for scoring a text that is not indexed by the same measure."""
         view = self._view
@@ -313,9 +326,10 @@ class LexicalReader:
             return _plan(view, normal(question[:MAX_QUESTION_CHARS]))
 
     def analyse(self, text: str) -> list[str]:
-        """The terms of any text, as `question_terms` gives them."""
+        """The terms of any text, as `question_terms` gives them, and of the parts of compounds."""
         text = normal(text)
-        return [*words(text), *characters(text)]
+        found = text_terms(text)
+        return [*found.words.split(), *found.parts.split(), *characters(text)]
 
     @contextlib.contextmanager
     def _damage_reported(self, view: _View) -> Iterator[None]:
@@ -361,6 +375,23 @@ def _terms(view: _View, question: str) -> list[_Term]:
         return terms
     rarest = set(heapq.nlargest(MAX_TERMS, terms, key=lambda term: (term.idf, term.text)))
     return [term for term in terms if term in rarest]
+
+
+def _corrections(view: _View, question: str) -> list[Correction]:
+    unknown: dict[str, str] = {}
+    for word in plain_words(question)[:MAX_DISTINCT_TERMS]:
+        for term in words(word):
+            if term not in _STEMMED_STOP_WORDS and not _seen(view, term, _WORD_FIELDS):
+                unknown.setdefault(term, word)
+
+    fields = ("window", "spelled")  # the window of a chunk has its note's title and all its text
+
+    def beginning_with(letter: str) -> list[tuple[str, int]]:
+        held = [view.searcher.terms_with_prefix(field, letter) for field in fields]
+        return [each for terms in held for each in terms]
+
+    known = Dictionary(lambda word: _seen(view, word, fields), beginning_with)
+    return corrections_of([(word, term) for term, word in unknown.items()], known)
 
 
 def _seen(view: _View, term: str, fields: Iterable[str]) -> int:
@@ -410,6 +441,9 @@ def _plan(view: _View, question: str) -> list[Clause]:
             flat(field, term.text, boost, term.seen)
     for whole in list(dict.fromkeys(identifiers(question)))[:MAX_TERMS]:
         flat("identifiers", whole, IDENTIFIER_BOOST, _seen(view, whole, ("identifiers",)))
+    if len(question) <= LONGEST_TERM:
+        title = title_term(question)
+        flat("identifiers", title, TITLE_BOOST, _seen(view, title, ("identifiers",)))
     for part in _question_parts(question)[:MAX_TERMS]:
         seen = _seen(view, part, ("body", "parts"))
         flat("body", part, FLAT_BOOSTS["parts"], seen)

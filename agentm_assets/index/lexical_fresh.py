@@ -10,11 +10,20 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from agentm_assets.index.corrections import Correction
 from agentm_assets.index.lexical import Clause, LexicalHit, LexicalReader, idf
 from agentm_assets.index.lexical_schema import LexicalDoc
-from agentm_assets.index.lexical_terms import characters, identifiers, normal, parts, words
+from agentm_assets.index.lexical_terms import (
+    characters,
+    identifiers,
+    normal,
+    parts,
+    title_term,
+    words,
+)
 
 _K1, _B = 1.2, 0.75
+_WORDS = ("title", "header_path", "body", "names", "parts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +80,26 @@ class FreshLexical:
 
     def question_terms(self, question: str) -> list[tuple[str, float]]:
         """As the index gives them; a term that only new chunks have is no unknown one."""
-        count, fields = self._base.count, ("title", "header_path", "body", "names", "parts")
+        count = self._base.count
         unknown = idf(count, 0)
         terms: list[tuple[str, float]] = []
         for term, weight in self._base.question_terms(question):
             having = 0
             if weight >= unknown:
                 having = sum(
-                    any(doc.has(field, term) for field in (*fields, "characters"))
+                    any(doc.has(field, term) for field in (*_WORDS, "characters"))
                     for doc in self._docs
                 )
             terms.append((term, idf(max(count, having), having) if having else weight))
         return terms
+
+    def corrections(self, question: str) -> list[Correction]:
+        """As the index makes them, but for words that a new chunk has."""
+        return [
+            each
+            for each in self._base.corrections(question)
+            if not any(doc.has(field, each.unknown) for doc in self._docs for field in _WORDS)
+        ]
 
     def analyse(self, text: str) -> Sequence[str]:
         return self._base.analyse(text)
@@ -119,7 +136,7 @@ def analysed(doc: LexicalDoc) -> AnalysedChunk:
         flat={
             "names": frozenset(words(names)),
             "parts": frozenset(words(" ".join(parts(whole)))),
-            "identifiers": frozenset(identifiers(whole)),
+            "identifiers": frozenset([title_term(fields["title"]), *identifiers(whole)]),
             "characters": frozenset(characters(whole)),
         },
         lengths={

@@ -11,9 +11,10 @@ from agentm_assets.index.lexical_terms import (
     normal,
     terms_analyzer,
     text_terms,
+    title_term,
 )
 
-FORMAT = 4
+FORMAT = 5
 """Raise it when fields or terms change: an index of another format is written anew."""
 
 BM25_BOOSTS: dict[str, float] = {
@@ -38,6 +39,9 @@ IDENTIFIER_BOOST = 1.0
 CHARACTER_BOOST = 1.0
 """Weight of a character that stands alone in the question; flat as well."""
 
+TITLE_BOOST = 1.0
+"""Weight of a title that is the whole question; flat as well."""
+
 
 @dataclass(frozen=True, slots=True)
 class LexicalDoc:
@@ -60,7 +64,7 @@ def build_schema() -> tantivy.Schema:
     builder.add_text_field("path", tokenizer_name="raw", index_option="basic")
     for field in BM25_BOOSTS:
         builder.add_text_field(field, tokenizer_name="terms", index_option="freq")
-    for field in FLAT_BOOSTS:
+    for field in (*FLAT_BOOSTS, "spelled"):
         builder.add_text_field(field, tokenizer_name="terms", index_option="basic")
     for field in ("identifiers", "characters"):
         builder.add_text_field(field, tokenizer_name="cut", index_option="basic")
@@ -93,7 +97,9 @@ def build_document(doc: LexicalDoc) -> tantivy.Document:
     window = [text_terms(normal(piece)).words for piece in doc.window]
     document.add_text("window", " ".join(window))
     document.add_text("parts", " ".join([terms.parts for terms in whole]))
-    document.add_text("identifiers", " ".join([terms.identifiers for terms in whole]))
+    document.add_text("spelled", " ".join([terms.spelled for terms in whole]))
+    kept_whole = [title_term(title), *(terms.identifiers for terms in whole)]
+    document.add_text("identifiers", " ".join(kept_whole))
     alone = {each for text in (title, names, header_path, body) for each in characters(text)}
     document.add_text("characters", " ".join(sorted(alone)))
     return document

@@ -161,7 +161,7 @@ def publish_vectors(store: IndexStore, folder: Path, model_id: str) -> Published
     with FileLock(_lock(folder)):
         publisher = VectorPublisher(folder)
         state = publisher.state()
-        with store.transaction() as connection:
+        with store.transaction(last=True) as connection:
             index_id = get_meta(connection, "index_id") or ""
             rev = int(get_meta(connection, "vector_rev") or 0)
             # One ahead: published, then killed before the tables heard of it.

@@ -143,7 +143,7 @@ def _pass(
     now = clock()
     plan = _plan(vault, store, rules, options, on_progress)
     tally = _extract(vault, store, rules, plan, on_progress)
-    with store.transaction() as connection:
+    with store.transaction(last=True) as connection:
         deleted, held = _delete(connection, plan, options, now)
         record_attachments(connection, plan.scan.attachments)
         relinked = sorted(set(settle(connection)) - set(plan.todo))

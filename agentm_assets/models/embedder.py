@@ -102,6 +102,10 @@ class Embedder:
                     on_progress(start + len(part), len(texts))
         return vectors
 
+    def knows_word(self, word: str) -> bool:
+        """Whether the model's vocabulary has the word as a whole: a common word of its language."""
+        return self._tokenizer.token_to_id(word) is not None
+
     def embed_one(self, text: str) -> Vectors:
         """Unit vector of a question, shape `(dim,)`, in this thread. Raises EmbeddingFailed."""
         return self._vector(self.manifest.query_prompt + text)

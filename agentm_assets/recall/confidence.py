@@ -17,7 +17,7 @@ from agentm_assets.recall.snippet import Analyse
 ANSWER_FROM = 0.5
 """An answer is trusted when it is rather right than wrong."""
 
-WEAK_FROM = 0.31
+WEAK_FROM = 0.29
 LEXICAL_WEAK_FROM = 0.22
 """Below this the vault does not hold the answer; the second is for answers without a cosine. Chosen
 on the tuning half so that of 100 questions that a vault answers no more than 5 are lost."""
@@ -29,11 +29,13 @@ _MIDDLE = log(1_000)
 @dataclass(frozen=True, slots=True)
 class Curve:
     """Coefficients of one mode, fitted together (`python bench/confidence.py fit`): of the matter,
-    of the speaker, and of what an unknown name leaves, which is less the larger the vault."""
+    of the speaker, and of what an unknown name leaves. The larger a vault, the nearer something in
+    it is to any question, and the more a name that it lacks tells."""
 
     words: float
     meaning: float
     unseen: float
+    size: float
     base: float
     speaker: float
     speaker_base: float
@@ -41,8 +43,8 @@ class Curve:
     unknown_size: float
 
 
-HYBRID = Curve(1.05, 7.56, -2.25, -2.43, 8.37, 0.47, 0.22, -1.74)
-LEXICAL = Curve(2.98, 0.0, -1.92, -0.14, 7.47, 0.94, -1.11, -0.73)
+HYBRID = Curve(0.27, 7.71, -3.26, -0.34, -2.05, 8.41, 0.46, -0.48, -0.75)
+LEXICAL = Curve(2.15, 0.0, -2.35, -0.08, 0.16, 7.40, 0.98, -0.93, -0.71)
 
 _STOP_TEXT = " ".join(sorted(STOP_WORDS))
 _NOTHING_ASKED_FACTOR = 0.3  # "what is it?" has no words that a note could hold
@@ -121,6 +123,12 @@ def judge(found: Grounds | None) -> tuple[float, Verdict]:
     return confidence, "weak" if confidence >= weak_from else "none"
 
 
+def size_of(found: Grounds) -> float:
+    """The size of the vault on a logarithmic scale, 0 at 1,000 sections; never beyond the sizes
+    that the curves were fitted on."""
+    return min(max(log1p(found.sections), _SMALL), _LARGE) - _MIDDLE
+
+
 def _confidence(found: Grounds) -> float:
     curve = LEXICAL if found.meaning is None else HYBRID
     confidence = _of_matter(found, curve)
@@ -130,8 +138,7 @@ def _confidence(found: Grounds) -> float:
         confidence *= _logistic(curve.speaker * found.speaker + curve.speaker_base)
     if found.unknown_name:
         # A vault of some notes lacks many a name that a question about them may hold.
-        size = min(max(log1p(found.sections), _SMALL), _LARGE) - _MIDDLE
-        confidence *= _logistic(curve.unknown_base + curve.unknown_size * size)
+        confidence *= _logistic(curve.unknown_base + curve.unknown_size * size_of(found))
     if found.unknown_thing:
         confidence *= _UNKNOWN_THING_FACTOR
     return confidence
@@ -144,6 +151,7 @@ def _of_matter(found: Grounds, curve: Curve) -> float:
         curve.words * (found.words or 0.0)
         + curve.meaning * (found.meaning or 0.0)
         + curve.unseen * found.unseen
+        + curve.size * size_of(found)
         + curve.base
     )
     return support * (_NOTHING_ASKED_FACTOR if found.words is None else 1.0)

@@ -1,9 +1,10 @@
 """Recall: a question in, an answer with its confidence out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
+from agentm_assets.index.corrections import Correction
 from agentm_assets.recall.answer import Answer, Grounds, RerankTrace, Trace
 from agentm_assets.recall.confidence import grounds, judge, telling
 from agentm_assets.recall.names import unknown_names, unseen_share
@@ -27,7 +28,13 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
     facts file fails while it is read.
     """
     asked = understand(question, options)
+    corrections = _corrections(asked, sources)
+    asked = replace(asked, topic=" ".join((asked.topic, *(each.meant for each in corrections))))
     terms = dict(sources.lexical.question_terms(asked.topic)) if asked.topic else {}
+    for each in corrections:
+        # Half of its weight: it may as well be another word, which the vault does not hold.
+        half = terms.get(each.unknown, 0.0) / 2
+        terms |= {each.unknown: half, each.term: max(half, terms.get(each.term, 0.0))}
     with sources.facts.snapshot():
         pool = gather(asked, options, sources)
         context = PenaltyContext(
@@ -48,30 +55,50 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
         if reranking is not None:
             ranked, trace = reranking.order(asked.text, ranked, terms, sources, options.rerank)
         shown = show(ranked, wanted, terms, sources, fold=by_note)
-        found = _grounds(asked, terms, pool, shown, sources)
+        found = _grounds(asked, terms, corrections, pool, shown, sources)
     confidence, verdict = judge(found)
     return Answer(
         verdict=verdict,
         confidence=confidence,
         mode="hybrid" if pool.hybrid else "lexical",
-        why="; ".join(_remarks(asked, pool, shown, trace, sources)) or None,
+        why="; ".join(_remarks(asked, corrections, pool, shown, trace, sources)) or None,
         hits=shown.hits[: options.k],
         grounds=found,
         trace=Trace(rerank=trace),
     )
 
 
+def _corrections(asked: Asked, sources: Sources) -> list[Correction]:
+    """For words that the vault lacks. A common word of the language is meant as it is, where the
+    model can tell: "gigs" is no typo in a vault of "gifs"."""
+    if not asked.topic:
+        return []
+    knows = sources.embedder.knows_word if sources.embedder is not None else None
+    return [
+        each
+        for each in sources.lexical.corrections(asked.topic)
+        if knows is None or not knows(each.word.lower())
+    ]
+
+
 def _grounds(
-    asked: Asked, terms: Mapping[str, float], pool: Pool, shown: Shown, sources: Sources
+    asked: Asked,
+    terms: Mapping[str, float],
+    corrections: Sequence[Correction],
+    pool: Pool,
+    shown: Shown,
+    sources: Sources,
 ) -> Grounds | None:
     if not shown.evidence:
         return None
     weights = telling(terms, sources.lexical.analyse)
     spans = asked.phrase.spans if asked.phrase else ()
+    corrected = sum(weights.get(each.unknown, 0.0) for each in corrections)
+    doubted = corrected / (sum(weights.values()) or 1.0)
     return grounds(
         shown.evidence[:_JUDGED_HITS],
         sections=sources.lexical.count,
-        unseen=unseen_share(weights, sources.lexical),
+        unseen=min(1.0, unseen_share(weights, sources.lexical) + doubted),
         unknown_name=bool(unknown_names(asked.text, spans, sources.lexical)),
         unknown_thing=pool.names_unknown_thing,
         speaker=speaker_margin(pool, asked.names, weights, sources),
@@ -79,11 +106,22 @@ def _grounds(
 
 
 def _remarks(
-    asked: Asked, pool: Pool, shown: Shown, reranked: RerankTrace | None, sources: Sources
+    asked: Asked,
+    corrections: Sequence[Correction],
+    pool: Pool,
+    shown: Shown,
+    reranked: RerankTrace | None,
+    sources: Sources,
 ) -> list[str]:
     found = [*sources.remarks, *([pool.remark] if pool.remark else [])]
     if reranked is not None and reranked.trouble and reranked.why:
         found.append(reranked.why)
+    found += [f"searched for {each.meant} instead of {each.word}" for each in corrections]
+    if asked.phrase is not None:
+        found += asked.phrase.assumed
+    if pool.undated:
+        notes = "note was" if pool.undated == 1 else "notes were"
+        found.append(f"{pool.undated} undated {notes} left out")
     if asked.shortened:
         found.append(f"only the first {LONGEST_QUESTION} characters of the question were used")
     if shown.unreadable:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta, tzinfo
 from typing import Any
 
 from agentm_assets.contract.excludes import is_excluded
@@ -34,12 +34,14 @@ MOST_DATED = 500
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A note that may be shown. `in_time`: captured when a phrase of the question says; None when
-    no phrase does, or when nothing is known about this note's time."""
+    """A note that may be shown. `day`: the operator's calendar day of its capture. `in_time`:
+    captured when a phrase of the question says; None when no phrase does, or when nothing is known
+    about this note's time."""
 
     note: NoteFacts
     first_chunk: ChunkFacts
     fading: Faded
+    day: date | None
     in_time: bool | None
 
 
@@ -63,6 +65,7 @@ class Pool:
     hybrid: bool
     vector: Any | None  # the question's, where there is a dense arm
     remark: str | None  # why the dense arm failed on this question
+    undated: int  # notes that were found and left out, since no date says whether to take them
     chunks: Mapping[int, ChunkFacts]
     lexical_hits: Sequence[tuple[int, float]]
     dense_hits: Sequence[tuple[int, float]]
@@ -108,6 +111,7 @@ def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
         hybrid=sources.vectors is not None and dense_remark is None,
         vector=vector,
         remark=dense_remark,
+        undated=_undated(rows, asked, options, sources),
         chunks=chunks,
         lexical_hits=lexical,
         dense_hits=dense,
@@ -179,9 +183,9 @@ def _eligible(
     today, zone = options.now.date(), options.now.tzinfo
     found: dict[str, Candidate] = {}
     for key, (chunk, note) in rows.items():
-        if is_excluded(note.path, sources.rules.excludes) or not _fits(note, options):
+        if not _fits(note, options, sources):
             continue
-        day = None if note.captured is None else captured_day(note.captured, zone)
+        day = _day(note, zone)
         if asked.bounds is not None and (day is None or day not in asked.bounds):
             continue
         fading = FRESH
@@ -191,11 +195,31 @@ def _eligible(
             if fading.archived and not asked.wants_archive:
                 continue
         in_time = None if asked.phrase is None or day is None else asked.phrase.holds(day)
-        found[key] = Candidate(note, chunk, fading, in_time)
+        found[key] = Candidate(note, chunk, fading, day, in_time)
     return found
 
 
-def _fits(note: NoteFacts, options: RecallOptions) -> bool:
-    return (options.type is None or note.type == options.type) and (
-        options.space is None or note.space.lower() == options.space.lower()
+def _undated(
+    rows: Mapping[str, tuple[ChunkFacts, NoteFacts]],
+    asked: Asked,
+    options: RecallOptions,
+    sources: Sources,
+) -> int:
+    if asked.bounds is None:
+        return 0
+    zone = options.now.tzinfo
+    notes = {note.path: note for _chunk, note in rows.values() if _day(note, zone) is None}
+    return sum(_fits(note, options, sources) for note in notes.values())
+
+
+def _day(note: NoteFacts, zone: tzinfo | None) -> date | None:
+    return None if note.captured is None else captured_day(note.captured, zone)
+
+
+def _fits(note: NoteFacts, options: RecallOptions, sources: Sources) -> bool:
+    """Whether a note may be shown, whatever its time."""
+    return (
+        not is_excluded(note.path, sources.rules.excludes)
+        and (options.type is None or note.type == options.type)
+        and (options.space is None or note.space.lower() == options.space.lower())
     )

@@ -11,7 +11,9 @@ from agentm_assets.recall.errors import QuestionRefused
 from agentm_assets.recall.penalties import asks_for_artifacts
 from agentm_assets.recall.periods import Period
 from agentm_assets.recall.timephrases import (
+    Order,
     TimePhrase,
+    asked_order,
     asks_about_time,
     find_time_phrase,
     parse_when,
@@ -53,12 +55,14 @@ class RecallOptions:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question taken apart. `topic` is the text without phrases that only speak of the clock."""
+    """A question taken apart. `topic` is the text without phrases that only speak of the clock.
+    `order`: it asks for what is newest or oldest; "before May" for what is nearest to May."""
 
     text: str
     topic: str
     phrase: TimePhrase | None
     bounds: Period | None
+    order: Order | None
     about_time: bool
     wants_artifacts: bool
     wants_archive: bool
@@ -81,12 +85,20 @@ def understand(question: str, options: RecallOptions) -> Asked:
         topic=_without(text, phrase) if phrase is not None and phrase.relative else text,
         phrase=phrase,
         bounds=_bounds(options),
+        order=_order(text, phrase),
         about_time=asks_about_time(text, phrase),
         wants_artifacts=asks_for_artifacts(text),
         wants_archive=options.include_archived or _ASKS_FOR_ARCHIVE.search(text) is not None,
         shortened=shortened,
         names=_names(text, phrase),
     )
+
+
+def _order(text: str, phrase: TimePhrase | None) -> Order | None:
+    """Days that are named say more of the time than "recently" does."""
+    if phrase is None:
+        return asked_order(text)
+    return "newest" if all(each.first is None for each in phrase.periods) else None
 
 
 def _names(text: str, phrase: TimePhrase | None) -> frozenset[str]:

@@ -1,12 +1,13 @@
 """From a pool of candidates to one order: penalties inside each arm, then fusion."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agentm_assets.index.facts_reader import ChunkFacts
 from agentm_assets.recall.answer import ScoreParts
 from agentm_assets.recall.arms import ArmHit
+from agentm_assets.recall.chronology import in_order
 from agentm_assets.recall.fusion import (
     FULL_COSINE,
     UNRELATED_COSINE,
@@ -33,6 +34,9 @@ RELATIVE_TIME_FACTOR = 0.3
 
 ABSOLUTE_TIME_FACTOR = 0.5
 """For one outside "in March 2019", which a note may also have as its subject."""
+
+UNDATED_FACTOR = 0.8
+"""For one without a date then: what was captured in March 2019 goes before what may be."""
 
 DATED_BONUS = 0.05
 """For the newest note of the asked time that no arm found; older ones get less."""
@@ -88,14 +92,15 @@ def rank(pool: Pool, asked: Asked, context: PenaltyContext, limit: int) -> list[
         path: lowered(hit.score, penalties[path].factor) for path, hit in pool.lexical.items()
     }
     of_note = _best_of_notes(arms, pool)
+    fused = fuse(
+        arms,
+        {
+            key: bonus.get(key, 0.0) + ABOUT_BONUS * about.get(key, 0.0) * penalties[key].factor
+            for key in bonus.keys() | about.keys()
+        },
+    )
     order = keep_first_lexical(
-        fuse(
-            arms,
-            {
-                key: bonus.get(key, 0.0) + ABOUT_BONUS * about.get(key, 0.0) * penalties[key].factor
-                for key in bonus.keys() | about.keys()
-            },
-        ),
+        in_asked_order(fused, pool, asked),
         by_words,
     )
     places = (_places(lexical), _places(dense))
@@ -117,6 +122,17 @@ def rank(pool: Pool, asked: Asked, context: PenaltyContext, limit: int) -> list[
         )
         for path, score in order[:limit]
     ]
+
+
+def in_asked_order(
+    scored: Sequence[tuple[str, float]], pool: Pool, asked: Asked
+) -> Sequence[tuple[str, float]]:
+    """`scored` (key, score; best first), with the newest or oldest raised where a question asks for
+    those."""
+    if asked.order is None:
+        return scored
+    days = {key: each.day for key, each in pool.candidates.items() if each.day is not None}
+    return in_order(scored, days, asked.order)
 
 
 def _best_of_notes(arms: Mapping[str, float], pool: Pool) -> dict[str, float]:
@@ -161,7 +177,8 @@ def _with_time(penalty: Penalty, candidate: Candidate, asked: Asked, factor: flo
     if factor == 1.0 or candidate.in_time:
         return penalty
     if undated and asked.phrase is not None and not asked.phrase.relative:
-        return penalty  # may well be about March 2019, whenever it was captured
+        # may well be about March 2019, whenever it was captured
+        return Penalty(penalty.factor * UNDATED_FACTOR, (*penalty.names, "time:undated"))
     return Penalty(penalty.factor * factor, (*penalty.names, "time:outside"))
 
 

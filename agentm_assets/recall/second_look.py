@@ -20,7 +20,7 @@ from agentm_assets.recall.fusion import FULL_COSINE, UNRELATED_COSINE, keep_firs
 from agentm_assets.recall.holding import Holding
 from agentm_assets.recall.pool import Pool
 from agentm_assets.recall.question import Asked
-from agentm_assets.recall.rank import Ranked
+from agentm_assets.recall.rank import Ranked, in_asked_order
 from agentm_assets.recall.sections import ReadNote
 from agentm_assets.recall.sources import Sources
 from agentm_assets.storage.vault import NoteUnreadable
@@ -139,7 +139,8 @@ def look_again(
     by_words = {each.key: each.by_words for each in first if each.by_words > 0}
     by_key = {each.key: each for each in first}
     found = [
-        replace(by_key[key], score=score) for key, score in keep_first_lexical(order, by_words)
+        replace(by_key[key], score=score)
+        for key, score in keep_first_lexical(in_asked_order(order, pool, asked), by_words)
     ]
     return found + _behind(found, ranked[LOOKED_AT:])
 

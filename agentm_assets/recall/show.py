@@ -104,8 +104,11 @@ def _readable(
 
 
 def _folded(each: _Kept, kept: Sequence[_Kept]) -> bool:
-    """Fold a note under the first better one that says all it says."""
+    """Fold a note under the first better one that says all it says, unless it is only this one that
+    is of the asked time."""
     for better in kept:
+        if each.ranked.in_time and not better.ranked.in_time:
+            continue
         if each.note.fingerprint == better.note.fingerprint or _says_less(each, better):
             better.duplicates = [*(better.duplicates or ()), each.note.path]
             return True

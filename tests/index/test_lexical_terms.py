@@ -60,13 +60,14 @@ def test_composed_and_decomposed_spellings_are_one_word():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Where is python3.13t?", ["python3.13t"]),
+        ("Where is python3.13t?", ["python3.13t", "3.13"]),
         ("a py-bt backtrace, --no-cache.", ["py-bt", "no-cache"]),
         ("C++ and C# but not C", ["c++", "c#"]),
         ("see Owner/Repo#12.", ["owner/repo#12", "repo#12"]),
         ("https://a.example/b-c/d", ["https://a.example/b-c/d", "a.example", "b-c"]),
         ("due 2026-11-30 12:45", ["2026-11-30", "12:45"]),
-        ("std::vector v1.2.3", ["std::vector", "v1.2.3"]),
+        ("std::vector v1.2.3", ["std::vector", "v1.2.3", "1.2.3"]),
+        (r"C:\Temp\a.txt, C:\\Temp", ["c:/temp/a.txt", "a.txt", "c:/temp"]),
         ("plain words, (brackets) and under_scores", []),
         ("Dockerの py-bt を", ["py-bt"]),
     ],
@@ -97,7 +98,49 @@ def test_scripts_without_blanks_are_cut_into_pairs():
     assert list(lone_characters("起動 x 猫")) == ["猫"]
     for text in ("ภาษาไทย", "ພາສາລາວ", "ភាសាខ្មែរ", "한국어", "မြန်မာ", "々〆"):
         assert len(words(text)) == len(text) - 1
-    assert list(characters("plain, größe, русский, עברית, 🙂・")) == []
+    assert list(characters("plain, größe, русский, עברית, ・")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "held", "asked"),
+    [
+        ("a % b and `[[` or (x)", ["%", "[["], ["%", "[["]),
+        ("is it - or not ?", ["-", "?"], []),
+        ("?", ["?"], ["?"]),
+        (
+            "done \u2705\ufe0f, \U0001f44d\U0001f3fd!",
+            ["\u2705", "\U0001f44d"],
+            ["\u2705", "\U0001f44d"],
+        ),
+        ("\U0001f1e9\U0001f1ea", ["\U0001f1e9\U0001f1ea"], ["\U0001f1e9\U0001f1ea"]),
+    ],
+)
+def test_emoji_and_signs_are_looked_for(text: str, held: list[str], asked: list[str]):
+    assert list(characters(normal(text))) == held
+    assert list(lone_characters(normal(text))) == asked
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "\u05e9\u05c1\u05b8\u05dc\u05d5\u05b9\u05dd",
+            "\u05e9\u05dc\u05d5\u05dd",
+        ),  # Hebrew with points
+        ("\u0643\u0650\u062a\u064e\u0627\u0628", "\u0643\u062a\u0627\u0628"),  # Arabic with vowels
+        ("\u0623\u062d\u0645\u062f", "\u0627\u062d\u0645\u062f"),  # alef with hamza
+        ("\u06a9\u062a\u0627\u0628", "\u0643\u062a\u0627\u0628"),  # Persian keheh
+        (
+            "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+            "\u0645\u064a\u062e\u0648\u0627\u0647\u0645",
+        ),
+        ("\u200f\u0643\u062a\u0627\u0628\u200e", "\u0643\u062a\u0627\u0628"),  # marks of direction
+        ("Z\u00fcrich caf\u00e9", "Zurich cafe"),
+        ("co\u00adoperate", "cooperate"),
+    ],
+)
+def test_spellings_of_a_word_are_one_term(one: str, other: str):
+    assert words(normal(one)) == words(normal(other))
 
 
 @given(st.text())

@@ -98,7 +98,7 @@ def test_no_hit_is_no_answer() -> None:
         (of(0.9, 0.6, unknown_thing=True), "none"),
         (grounds([Evidence(0.0, None, True, False)], sections=9), "answer"),
         (grounds([Evidence(None, None, False, True)], sections=9), "answer"),
-        (grounds([Evidence(0.0, 0.1, False, True)], sections=9), "none"),
+        (grounds([Evidence(0.0, 0.1, False, True)], sections=2_000), "none"),
     ],
 )
 def test_verdicts(found: Grounds, verdict: Verdict) -> None:

@@ -1,0 +1,113 @@
+"""Words of a question that the index does not know, and the known ones that were probably meant.
+
+One wrong, missing, doubled or swapped letter is forgiven in words of 4 letters, two from 8 on. A
+word that any chunk has is never taken for another. Only the first letter and the letters' sets are
+compared with the whole dictionary, so that few words need their distance computed
+(docs/performance.md: some milliseconds for a question of unknown words at 75,000 chunks).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from agentm_assets.index.lexical_terms import folded, words
+
+SHORTEST = 4
+"""Letters of a word that may be corrected: a shorter one is near to too many others."""
+
+TWO_FROM = 8
+"""Letters from which two edits are forgiven."""
+
+MOST_UNKNOWN = 4
+"""Unknown words of a question that are looked up; bounds the cost of a pasted page."""
+
+_LONGEST = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """`word` as it was asked, its `unknown` term, the word `meant`, and the `term` of that."""
+
+    word: str
+    unknown: str
+    meant: str
+    term: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionary:
+    """What the index knows: the number of chunks that have a word, and the words that begin with a
+    letter, with their numbers. Folded, not stemmed."""
+
+    seen: Callable[[str], int]
+    beginning_with: Callable[[str], Iterable[tuple[str, int]]]
+
+
+def corrections_of(unknown: Sequence[tuple[str, str]], known: Dictionary) -> list[Correction]:
+    """Corrections of the first of some (word, term) pairs without a chunk; those without a near
+    word are left out."""
+    found: list[Correction] = []
+    for word, term in unknown[:MOST_UNKNOWN]:
+        spelled = folded(word)
+        if spelled.isalpha() and SHORTEST <= len(spelled) <= _LONGEST:
+            meant = _nearest(spelled, known)
+            if meant is not None:
+                found.append(Correction(word, term, meant, words(meant)[0]))
+    return found
+
+
+def _nearest(spelled: str, known: Dictionary) -> str | None:
+    """The nearest word, of equally near ones the one of most chunks."""
+    most = 1 if len(spelled) < TWO_FROM else 2
+    shortest, longest = max(SHORTEST, len(spelled) - most), len(spelled) + most
+    letters = set(spelled)
+    best: dict[str, tuple[int, int]] = {}
+    for word, seen in known.beginning_with(spelled[0]):
+        if (
+            shortest <= len(word) <= longest
+            and len(letters.symmetric_difference(word)) <= 2 * most
+            and (distance := edits(spelled, word, most)) <= most
+            and word.isalpha()
+        ):
+            best[word] = min((distance, -seen), best.get(word, (distance, 0)))
+    if not any(distance == 1 for distance, _seen in best.values()):
+        for word in dict.fromkeys(_other_beginnings(spelled)):
+            if len(word) >= SHORTEST and (seen := known.seen(word)):
+                best[word] = (1, -seen)
+    return min(best, key=lambda word: (best[word], word), default=None)
+
+
+def _other_beginnings(word: str) -> list[str]:
+    """The words that are one edit of the first letter away."""
+    letters = "abcdefghijklmnopqrstuvwxyz" if word.isascii() else ""
+    swapped = word[1] + word[0] + word[2:]
+    return [
+        word[1:],
+        swapped,
+        *(letter + word for letter in letters),
+        *(letter + word[1:] for letter in letters),
+    ]
+
+
+def edits(one: str, other: str, most: int) -> int:
+    """Letters to insert, leave out, replace or swap with their neighbour to make one word of the
+    other; `most` + 1 for more than `most`."""
+    if abs(len(one) - len(other)) > most:
+        return most + 1
+    same = 0
+    for letter, its in zip(one, other, strict=False):
+        if letter != its:
+            break
+        same += 1
+    one, other = one[same:], other[same:]
+    if not one or not other:
+        return len(one) + len(other)
+    if most == 0:
+        return 1
+    least = min(
+        edits(one[1:], other[1:], most - 1),
+        edits(one[1:], other, most - 1),
+        edits(one, other[1:], most - 1),
+    )
+    if one[:2] == other[1::-1] and len(one) > 1:
+        least = min(least, edits(one[2:], other[2:], most - 1))
+    return least + 1
