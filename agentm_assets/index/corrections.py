@@ -56,7 +56,10 @@ def corrections_of(unknown: Sequence[tuple[str, str]], known: Dictionary) -> lis
 
 
 def _nearest(spelled: str, known: Dictionary) -> str | None:
-    """The nearest word, of equally near ones the one of most chunks."""
+    """The nearest word, of equally near ones the one of most chunks.
+
+    A word that only goes on is another one, not a slip: "warranty" is no "warrant".
+    """
     most = 1 if len(spelled) < TWO_FROM else 2
     shortest, longest = max(SHORTEST, len(spelled) - most), len(spelled) + most
     letters = set(spelled)
@@ -65,6 +68,7 @@ def _nearest(spelled: str, known: Dictionary) -> str | None:
         if (
             shortest <= len(word) <= longest
             and len(letters.symmetric_difference(word)) <= 2 * most
+            and not _goes_on(spelled, word)
             and (distance := edits(spelled, word, most)) <= most
             and word.isalpha()
         ):
@@ -74,6 +78,11 @@ def _nearest(spelled: str, known: Dictionary) -> str | None:
             if len(word) >= SHORTEST and (seen := known.seen(word)):
                 best[word] = (1, -seen)
     return min(best, key=lambda word: (best[word], word), default=None)
+
+
+def _goes_on(spelled: str, word: str) -> bool:
+    rest = spelled.removeprefix(word)
+    return rest != spelled and bool(rest.strip(word[-1]))
 
 
 def _other_beginnings(word: str) -> list[str]:
