@@ -31,6 +31,7 @@ def reader(tmp_path: Path) -> LexicalReader:
     [
         ("kuberntes", "kubernetes"),  # one is missing
         ("kubernettes", "kubernetes"),  # one too many
+        ("ingresss", "ingress"),
         ("kubernetse", "kubernetes"),  # swapped
         ("Kuvernetes", "kubernetes"),  # wrong
         ("kubrntes", "kubernetes"),  # two are missing
@@ -58,6 +59,7 @@ def test_a_typo_is_taken_for_the_word_that_was_meant(
     [
         "kubernetes and whisky",  # known
         "wiky",  # two edits of four letters
+        "ingressor bonder",  # other words, made of known ones
         "ofn",  # short
         "ingres2",  # no word
         "kubr",  # a beginning
