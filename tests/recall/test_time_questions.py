@@ -81,10 +81,15 @@ def test_how_an_ambiguous_date_was_read_is_said(made: Asker) -> None:
 
 
 def test_what_is_of_the_asked_time_is_not_folded_under_what_is_not(asker: Asker) -> None:
-    body = "# Rain\n\nRain all day, the barrel is full.\n"
-    days = [f"2026-08-{day}" for day in range(10, 19)]
-    asker.write({f"{day}.md": f"---\ncaptured: {day}\n---\n\n{body}" for day in days})
-    asker.write({"0.md": body})
+    said = "Rain all day, the barrel is full."
+    asker.write(
+        {
+            "undated.md": f"# Rain\n\n{said} Water in the cellar, the cellar pump is on.\n",
+            "rain.md": f"---\ncaptured: 2026-08-12\n---\n\n# Rain\n\n{said}\n",
+            "other.md": "---\ncaptured: 2026-08-12\n---\n\n# Bread\n\nFlour.\n",
+        }
+    )
     asker.index()
-    for day, question in (("2026-08-18", "rain yesterday"), ("2026-08-12", "rain on 2026-08-12")):
-        assert f"{day}.md" in asker.paths(question)
+    question = "rain, barrel, cellar, pump and water on 2026-08-12"
+    assert asker.paths(question)[:2] == ["undated.md", "rain.md"]
+    assert asker.ask("rain, barrel, cellar, pump and water").hits[0].duplicates == ("rain.md",)
