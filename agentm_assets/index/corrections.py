@@ -23,6 +23,12 @@ MOST_UNKNOWN = 4
 _BEGINNING = 2
 _LONGEST = 32
 
+_ENDINGS = frozenset(
+    "y ty ity er or ee al ial ic ish ist ism ive age ant ance ent ence ment ness less ful dom hood "
+    "ship able ible ation ian ite ory ous ure ward wise".split()
+)
+"""Endings that make another English word of a stem. An inflected form has the stem's own term."""
+
 
 @dataclass(frozen=True, slots=True)
 class Correction:
@@ -59,7 +65,7 @@ def corrections_of(unknown: Sequence[tuple[str, str]], known: Dictionary) -> lis
 def _nearest(spelled: str, known: Dictionary) -> str | None:
     """The nearest word, of equally near ones the one of most chunks.
 
-    A word that only goes on is another one, not a slip: "warranty" is no "warrant".
+    A word derived from another is no slip of it: "warranty" is not "warrants".
     """
     most = 1 if len(spelled) < TWO_FROM else 2
     shortest, longest = max(SHORTEST, len(spelled) - most), len(spelled) + most
@@ -69,9 +75,9 @@ def _nearest(spelled: str, known: Dictionary) -> str | None:
         if (
             shortest <= len(word) <= longest
             and len(letters.symmetric_difference(word)) <= 2 * most
-            and not _goes_on(spelled, word)
             and (distance := edits(spelled, word, most)) <= most
             and word.isalpha()
+            and not _is_derived(spelled, word)
         ):
             best[word] = min((distance, -seen), best.get(word, (distance, 0)))
     if not any(distance == 1 for distance, _seen in best.values()):
@@ -81,9 +87,9 @@ def _nearest(spelled: str, known: Dictionary) -> str | None:
     return min(best, key=lambda word: (best[word], word), default=None)
 
 
-def _goes_on(spelled: str, word: str) -> bool:
-    rest = spelled.removeprefix(word)
-    return rest != spelled and bool(rest.strip(word[-1]))
+def _is_derived(spelled: str, word: str) -> bool:
+    stem = words(word)[0]
+    return spelled.startswith(stem) and spelled[len(stem) :] in _ENDINGS
 
 
 def _other_beginnings(word: str) -> list[str]:

@@ -25,8 +25,8 @@ from agentm_assets.recall.sections import ReadNote
 from agentm_assets.recall.sources import Sources
 from agentm_assets.storage.vault import NoteUnreadable
 
-LOOKED_AT = 32
-"""Candidates looked at: with 50 or 100 nothing more was gained."""
+LOOKED_AT = 24
+"""Candidates looked at, for 3 ms or so: with more hardly anything was gained."""
 
 MOST_BYTES = 4_000
 """Bytes read of a section, and 600 on either side: bounds a question's cost."""
@@ -80,6 +80,10 @@ WEIGHTS = Signs(
 )
 
 _FIELDS = tuple(Signs.__slots__)
+_OF_ALL = ("arms", "note", "held", "around", "cosine", "before")
+"""What every right answer has: by these it scores about 1, as in the arms, so that a bonus counts
+the same. The others come on top."""
+
 _OF_ARMS = ("arms", "note")
 _OF_MEANING = ("cosine", "before")
 
@@ -117,7 +121,7 @@ def look_again(
     weights = {
         name: getattr(WEIGHTS, name) for name in _FIELDS if pool.hybrid or name not in _OF_MEANING
     }
-    whole = sum(weight for weight in weights.values() if weight > 0)
+    whole = sum(weight for name, weight in weights.items() if name in _OF_ALL) or 1.0
     scores: dict[str, float] = {}
     for each in first:
         text, before, after = _texts(each.chunk, sources.read_note)
@@ -166,8 +170,6 @@ def _signs(
 ) -> Signs:
     body = _HEADING.sub("", text)
     held = holding.held(text)
-    headings = [found.start() for found in _HEADINGS.finditer(before)]
-    previous = before[headings[-1] :] if headings else before
     short = max(0.0, 1 - len(text.split()) / LONG)
     return Signs(
         arms=each.arms,
@@ -177,11 +179,16 @@ def _signs(
         cosine=nearness(each.chunk, 0),
         before=nearness(each.chunk, -1),
         about=each.about,
-        answers=holding.share(holding.held(previous)) if _asks(previous) else 0.0,
+        answers=holding.share(holding.held(_last_section(before))) if _asks(before) else 0.0,
         time=short if _ASKS_WHEN.search(asked.text) and _TIME.search(body) else 0.0,
         place=short if _ASKS_WHO.search(asked.text) and _NAME.search(body) else 0.0,
         asks=1.0 if _asks(body) else 0.0,
     )
+
+
+def _last_section(text: str) -> str:
+    headings = [found.start() for found in _HEADINGS.finditer(text)]
+    return text[headings[-1] :] if headings else text
 
 
 def _asks(text: str) -> bool:

@@ -62,7 +62,7 @@ def test_a_typo_is_taken_for_the_word_that_was_meant(
     [
         "kubernetes and whisky",  # known
         "wiky",  # two edits of four letters
-        "podsy ingressor",  # other words, that only go on
+        "ingressor bonder",  # other words, made of known ones
         "ofn",  # short
         "ingres2",  # no word
         "kubr",  # a beginning
