@@ -1,9 +1,9 @@
 """Words of a question that the index does not know, and the known ones that were probably meant.
 
 One wrong, missing, doubled or swapped letter is forgiven in words of 4 letters, two from 8 on. A
-word that any chunk has is never taken for another. Only the first letter and the letters' sets are
-compared with the whole dictionary, so that few words need their distance computed
-(docs/performance.md: some milliseconds for a question of unknown words at 75,000 chunks).
+word that any chunk has is never taken for another. The dictionary is searched among the words that
+begin with the same two letters; other beginnings are tried one by one, one edit away
+(docs/performance.md: a millisecond or two a word at 75,000 chunks).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +20,7 @@ TWO_FROM = 8
 MOST_UNKNOWN = 4
 """Unknown words of a question that are looked up; bounds the cost of a pasted page."""
 
+_BEGINNING = 2
 _LONGEST = 32
 
 _ENDINGS = frozenset(
@@ -41,8 +42,8 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """What the index knows: the number of chunks that have a word, and the words that begin with a
-    letter, with their numbers. Folded, not stemmed."""
+    """What the index knows: the number of chunks that have a word, and the words that begin with
+    some letters, with their numbers. Folded, not stemmed."""
 
     seen: Callable[[str], int]
     beginning_with: Callable[[str], Iterable[tuple[str, int]]]
@@ -70,7 +71,7 @@ def _nearest(spelled: str, known: Dictionary) -> str | None:
     shortest, longest = max(SHORTEST, len(spelled) - most), len(spelled) + most
     letters = set(spelled)
     best: dict[str, tuple[int, int]] = {}
-    for word, seen in known.beginning_with(spelled[0]):
+    for word, seen in known.beginning_with(spelled[:_BEGINNING]):
         if (
             shortest <= len(word) <= longest
             and len(letters.symmetric_difference(word)) <= 2 * most
@@ -92,15 +93,15 @@ def _is_derived(spelled: str, word: str) -> bool:
 
 
 def _other_beginnings(word: str) -> list[str]:
-    """The words that are one edit of the first letter away."""
+    """The words that one edit of the first letters makes of this one."""
     letters = "abcdefghijklmnopqrstuvwxyz" if word.isascii() else ""
-    swapped = word[1] + word[0] + word[2:]
-    return [
-        word[1:],
-        swapped,
-        *(letter + word for letter in letters),
-        *(letter + word[1:] for letter in letters),
-    ]
+    found: list[str] = []
+    for at in range(_BEGINNING):
+        before, here, after = word[:at], word[at], word[at + 1 :]
+        found += [before + after, before + after[0] + here + after[1:]]
+        found += [before + letter + after for letter in letters]
+        found += [before + letter + here + after for letter in letters]
+    return found
 
 
 def edits(one: str, other: str, most: int) -> int:

@@ -386,8 +386,8 @@ def _corrections(view: _View, question: str) -> list[Correction]:
 
     fields = ("window", "spelled")  # the window of a chunk has its note's title and all its text
 
-    def beginning_with(letter: str) -> list[tuple[str, int]]:
-        held = [view.searcher.terms_with_prefix(field, letter) for field in fields]
+    def beginning_with(letters: str) -> list[tuple[str, int]]:
+        held = [view.searcher.terms_with_prefix(field, letters) for field in fields]
         return [each for terms in held for each in terms]
 
     known = Dictionary(lambda word: _seen(view, word, fields), beginning_with)

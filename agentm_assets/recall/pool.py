@@ -1,6 +1,7 @@
 """The candidates of a question: notes from every arm, without those that may not be shown."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from typing import Any
@@ -78,14 +79,19 @@ def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
     unit = section_of if by_section else note_of
     many = narrowed or by_section or sources.rules.excludes
     limit = OVER_FETCH_BOUNDED if many else OVER_FETCH
-    lexical = _lexical(asked, sources, limit)
-    vector, dense, dense_remark = _dense(asked, sources, limit)
-    entities = entities_of(asked.text, sources.entity_context)
-    mentioning = notes_with_entities(entities, sources.facts)
-    named = {**notes_called(asked.topic, sources.facts), **mentioning}
-
-    ids = list(dict.fromkeys([*(hit[0] for hit in lexical), *(hit[0] for hit in dense)]))
-    found = sources.facts.chunks_with_notes(ids)
+    # Half of a question's time goes into its vector and the product with all others, which leave
+    # the interpreter free: everything that needs neither goes on meanwhile.
+    with ThreadPoolExecutor(1) as beside:
+        by_meaning = beside.submit(_dense, asked, sources, limit)
+        lexical = _lexical(asked, sources, limit)
+        entities = entities_of(asked.text, sources.entity_context)
+        mentioning = notes_with_entities(entities, sources.facts)
+        named = {**notes_called(asked.topic, sources.facts), **mentioning}
+        by_words = {hit[0]: None for hit in lexical}
+        found = sources.facts.chunks_with_notes(list(by_words))
+        vector, dense, dense_remark = by_meaning.result()
+    found += sources.facts.chunks_with_notes([hit[0] for hit in dense if hit[0] not in by_words])
+    found.sort(key=lambda pair: pair[0].chunk_id)
     chunks = {chunk.chunk_id: chunk for chunk, _note in found}
     rows = {unit(chunk): (chunk, note) for chunk, note in found}
     others = {*named, *_dated(asked, options.now, sources.facts)}

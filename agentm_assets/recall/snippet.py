@@ -25,6 +25,7 @@ _UNSPACED = re.compile(
     "\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002ffff]"
 )
 _PLAIN = re.compile(r"[A-Za-z]?[a-z]*")  # no compound whose parts are terms
+_KEPT = re.compile("[\u3041-\u3096\u30a1-\u30fa\u3400-\u9fff\uac00-\ud7a3]")  # as in its term
 _BLANKS = re.compile(r"\s+")
 ELLIPSIS = "…"
 
@@ -54,7 +55,7 @@ def find_matches(text: str, terms: Mapping[str, float], analyse: Analyse) -> lis
     firsts = {term[0] for term in terms}
     for start, end in _words(text):
         word = text[start:end]
-        if word[0] < "\x80" and word[0].lower() not in firsts and _PLAIN.fullmatch(word):
+        if word[0].lower() not in firsts and (_PLAIN.fullmatch(word) or _KEPT.match(word)):
             continue
         if word not in known:
             known[word] = frozenset(terms.keys() & set(analyse(word)))

@@ -34,6 +34,9 @@ def reader(tmp_path: Path) -> LexicalReader:
         ("ingresss", "ingress"),
         ("kubernetse", "kubernetes"),  # swapped
         ("Kuvernetes", "kubernetes"),  # wrong
+        ("kbuernetes", "kubernetes"),
+        ("kobernetes", "kubernetes"),
+        ("kkubernetes", "kubernetes"),
         ("kubrntes", "kubernetes"),  # two are missing
         ("ubernetes", "kubernetes"),
         ("iubernetes", "kubernetes"),

@@ -53,6 +53,8 @@ NOTES = {
     "code/dagster.md": "# Upgrade\n\nWe pinned the orchestrator at v1.13.27 last.\n",
     "code/python.md": "# Interpreter\n\nThe wheel wants python3.11 or newer.\n",
     "code/flags.md": "# Pipes\n\nJoin with `&&` and count `$#` arguments; `-C` changes folder.\n",
+    "cli/at.md": "# gh at\n\nAn alias, see the original command.\n",
+    **{f"cli/{word}.md": f"# gh {word}\n\nUse gh to {word}; gh asks.\n" for word in "abcdef"},
     "code/cpp.md": "# Build\n\nOnly the C++ part needs it.\n",
     "food/cafe.md": "# Café Zürich\n\nThe café by the lake, crème brûlée on Fridays.\n",
     "food/decomposed.md": "# Ma\u0301laga\n\nThe best sen\u0303or\u00edo sherry.\n",
@@ -136,6 +138,8 @@ FOUND = [
     ("M\u00e1laga", "food/decomposed.md"),
     ("senorio", "food/decomposed.md"),
     ("Hauptstrasse", "food/street.md"),
+    # a title of words that say nothing
+    ("gh at", "cli/at.md"),
     # pasted as a query language
     ('AND OR NOT "kubernetes" -ingress title:x (^~*', "ops/ingress.md"),
     ('"keep first lexical"', "code/first.md"),

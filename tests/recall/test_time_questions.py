@@ -25,7 +25,7 @@ BAR = 0.95
 
 
 @pytest.fixture(scope="module")
-def asker(shared_asker: Asker, minilm_folder: Path) -> Asker:
+def made(shared_asker: Asker, minilm_folder: Path) -> Asker:
     shared_asker.write(VAULT["notes"]())
     models = shared_asker.settings.location.models_dir
     models.mkdir(parents=True)
@@ -50,31 +50,46 @@ def missed(asker: Asker, name: str, **changes: object) -> tuple[int, list[str]]:
 
 @pytest.mark.parametrize("name", ["tuned.json", "seen.json", "held_out.json"])
 @pytest.mark.parametrize("words_only", [False, True], ids=["hybrid", "words"])
-def test_the_asked_time_is_among_the_first_five(asker: Asker, name: str, words_only: bool) -> None:
+def test_the_asked_time_is_among_the_first_five(made: Asker, name: str, words_only: bool) -> None:
     changes = {"vectors": None, "embedder": None} if words_only else {}
-    count, lost = missed(asker, name, **changes)
+    count, lost = missed(made, name, **changes)
     assert count >= 30
     assert len(lost) <= (1 - BAR) * count, lost
 
 
 def test_without_its_phrase_a_question_finds_the_time_by_chance_only(
-    asker: Asker, monkeypatch: pytest.MonkeyPatch
+    made: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else the vault would say nothing about phrases of time."""
     monkeypatch.setattr("agentm_assets.recall.question.find_time_phrase", lambda *_: None)
     monkeypatch.setattr("agentm_assets.recall.question.asked_order", lambda *_: None)
     for name in ("tuned.json", "seen.json", "held_out.json"):
-        count, lost = missed(asker, name)
+        count, lost = missed(made, name)
         assert len(lost) > count / 3
 
 
-def test_undated_notes_that_a_bound_leaves_out_are_counted(asker: Asker) -> None:
-    dated = asker.ask("sourdough starter", after="2026-08-01")
+def test_undated_notes_that_a_bound_leaves_out_are_counted(made: Asker) -> None:
+    dated = made.ask("sourdough starter", after="2026-08-01")
     assert "undated notes were left out" in (dated.why or "")
-    assert "undated" not in (asker.ask("sourdough starter").why or "")
+    assert "undated" not in (made.ask("sourdough starter").why or "")
 
 
-def test_how_an_ambiguous_date_was_read_is_said(asker: Asker) -> None:
+def test_how_an_ambiguous_date_was_read_is_said(made: Asker) -> None:
     said = "5/7/2023 was read as 2023-05-07, the month first"
-    assert said in (asker.ask("knee 5/7/2023").why or "")
-    assert "read as" not in (asker.ask("knee 13/7/2023").why or "")
+    assert said in (made.ask("knee 5/7/2023").why or "")
+    assert "read as" not in (made.ask("knee 13/7/2023").why or "")
+
+
+def test_what_is_of_the_asked_time_is_not_folded_under_what_is_not(asker: Asker) -> None:
+    said = "Rain all day, the barrel is full."
+    asker.write(
+        {
+            "undated.md": f"# Rain\n\n{said} Water in the cellar, the cellar pump is on.\n",
+            "rain.md": f"---\ncaptured: 2026-08-12\n---\n\n# Rain\n\n{said}\n",
+            "other.md": "---\ncaptured: 2026-08-12\n---\n\n# Bread\n\nFlour.\n",
+        }
+    )
+    asker.index()
+    question = "rain, barrel, cellar, pump and water on 2026-08-12"
+    assert asker.paths(question)[:2] == ["undated.md", "rain.md"]
+    assert asker.ask("rain, barrel, cellar, pump and water").hits[0].duplicates == ("rain.md",)
