@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ from agentm_assets.recall.sources import Sources
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 DEPTH = 10
 RECIPROCAL_K = 60
+FEW_IDS = 12  # shown with a row; the others are in the JSON
 
 Change = Callable[[ExitStack], None]
 
@@ -302,6 +303,35 @@ def compared(before: Outcome, after: Outcome) -> tuple[list[str], list[str]]:
     return gained, [id_ for id_, by in change.items() if by < 0]
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`gained` and `lost` against the row before (built up), or against what is shipped."""
+
+    table: str
+    part: str
+    corpus: str
+    line: str
+    gained: list[str]
+    lost: list[str]
+
+    @property
+    def changes(self) -> str:
+        counts = f"+{len(self.gained)} -{len(self.lost)}"
+        ids = [*(f"+{id_}" for id_ in self.gained), *(f"-{id_}" for id_ in self.lost)]
+        return f"{counts} ({' '.join(ids)})" if 0 < len(ids) <= FEW_IDS else counts
+
+
+def asked(table: str, parts: Sequence[Part], corpora: Sequence[Corpus]) -> Iterator[Row]:
+    before: dict[str, Outcome] = {}
+    for part in parts:
+        for corpus in corpora:
+            now = corpus.ask(part)
+            gained, lost = compared(before.get(corpus.name, now), now)
+            yield Row(table, part.name, corpus.name, now.line, gained, lost)
+            if table == "built up" or corpus.name not in before:
+                before[corpus.name] = now
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", type=Path, required=True)
@@ -333,34 +363,17 @@ def main() -> None:
             questions = read_questions(gold)
             sources = stack.enter_context(indexed(vault.resolve(), options.work))
             corpora.append(of_notes(gold.stem, questions, sources))
-        rows: list[dict[str, object]] = []
+        rows: list[Row] = []
         for table, parts in (("built up", list(BUILT_UP)), ("left out", left_out())):
-            print(f"\n{table}", flush=True)
-            before: dict[str, Outcome] = {}
-            for part in parts:
-                if part.name != "as shipped" and not re.search(options.only, part.name):
-                    continue
-                for corpus in corpora:
-                    now = corpus.ask(part)
-                    gained, lost = compared(before.get(corpus.name, now), now)
-                    print(
-                        f"{part.name:40} {corpus.name:14} {now.line}  +{len(gained)} -{len(lost)}",
-                        flush=True,
-                    )
-                    rows.append(
-                        {
-                            "table": table,
-                            "part": part.name,
-                            "corpus": corpus.name,
-                            "line": now.line,
-                            "gained": gained,
-                            "lost": lost,
-                        }
-                    )
-                    if table == "built up" or corpus.name not in before:
-                        before[corpus.name] = now
-    if options.json:
-        options.json.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1))
+            chosen = [part for part in parts if re.search(options.only, part.name)]
+            if table == "left out" and chosen:
+                chosen = [parts[0], *(part for part in chosen if part is not parts[0])]
+            for row in asked(table, chosen, corpora):
+                rows.append(row)
+                print(f"{row.part:40} {row.corpus:14} {row.line}  {row.changes}", flush=True)
+                if options.json:  # after each row: a run takes long, and may be stopped
+                    shown = {"machine": machine(), "rows": [asdict(each) for each in rows]}
+                    options.json.write_text(json.dumps(shown, indent=1))
 
 
 if __name__ == "__main__":
