@@ -24,8 +24,8 @@ _BEGINNING = 2
 _LONGEST = 32
 
 _ENDINGS = frozenset(
-    "y ty ity er or ee al ial ic ish ist ism ive age ant ance ent ence ment ness less ful dom hood "
-    "ship able ible ation ian ite ory ous ure ward wise".split()
+    """y ty ity er or ee al ial ic ish ist ism ive age ant ance ent ence ment ness less ful dom hood
+    ship able ible ation ian ite ory ous ure ward wise""".split()  # noqa: SIM905 - as STOP_WORDS
 )
 """Endings that make another English word of a stem. An inflected form has the stem's own term."""
 
