@@ -204,6 +204,18 @@ def parts(text: str) -> Iterator[str]:
             yield from pieces
 
 
+def compounds(text: str) -> dict[str, frozenset[str]]:
+    """The compound words of a text as terms, with the terms of their parts: two names at least, so
+    `boilDetect` and `boil_detect`, and not `python3`."""
+    found: dict[str, frozenset[str]] = {}
+    for word in _WORD.findall(_plain(text)):
+        if sum(piece.isalpha() for piece in parts(word)) > 1:
+            terms = _RUNS[word]
+            if terms.words:  # data longer than a term has none
+                found[terms.words] = frozenset(terms.parts.split())
+    return found
+
+
 def characters(text: str) -> Iterator[str]:
     """The characters of blankless scripts, emoji and signs."""
     if not text.isascii():

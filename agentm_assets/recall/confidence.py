@@ -61,19 +61,29 @@ class Evidence:
     names, heading and section hold; None when the question has no telling word. `cosine`: nearness
     in meaning, 0 where the dense arm did not find it, None when there was no dense arm. `named`:
     it mentions the very thing that the question names. `in_time`: it was captured when the question
-    says.
+    says. `spelled_otherwise`: compound terms of the question whose parts all stand in it.
     """
 
     coverage: float | None
     cosine: float | None
     named: bool
     in_time: bool
+    spelled_otherwise: frozenset[str] = frozenset()
 
 
 def telling(terms: Mapping[str, float], analyse: Analyse) -> dict[str, float]:
     """The terms with their weights, without words that say nothing about which note is meant."""
     stop = set(analyse(_STOP_TEXT))
     return {term: weight for term, weight in terms.items() if term not in stop}
+
+
+def spelled_otherwise(
+    compounds: Mapping[str, frozenset[str]], present: Iterable[str]
+) -> frozenset[str]:
+    """The compounds (term -> terms of its parts) whose parts are all `present`: `boil_detect` where
+    `boilDetect` was asked for."""
+    held = set(present)
+    return frozenset(term for term, parts in compounds.items() if parts <= held)
 
 
 def coverage(terms: Mapping[str, float], present: Iterable[str]) -> float | None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from agentm_assets.index.lexical_terms import (
     _RUNS,
     characters,
+    compounds,
     identifiers,
     lone_characters,
     normal,
@@ -165,3 +166,11 @@ def test_terms_cost_linear_time(shape: str, growth: Callable[..., float]):
             sum(1 for _ in find(normal(text)))
 
     assert growth(lambda: work(shape * 20_000), lambda: work(shape * 80_000), 0.01) < 8
+
+
+def test_compounds_are_words_of_two_names_or_more():
+    parts = frozenset({"boil", "detect", "c"})
+    assert compounds("set boilDetectC, boil_detect_c and python3 v2 of_ plain " + "aB" * 150) == {
+        "boildetectc": parts,
+        "boil_detect_c": parts,
+    }
