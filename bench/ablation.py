@@ -108,6 +108,7 @@ def asked_without_phrases(question: str, options: RecallOptions) -> Asked:
     return replace(asked, phrase=None, topic=asked.text)
 
 
+NO_VERDICT = patch.object(pipeline, "_grounds", lambda *_: None)
 NO_SECOND_LOOK = attribute(pipeline, "look_again", lambda ranked, *_: list(ranked))
 NO_GUARD = together(
     attribute(rank, "keep_first_lexical", lambda order, *_: list(order)),
@@ -233,6 +234,7 @@ def of_locomo(talks: Sequence[tuple[Conversation, Sources]]) -> Corpus:
         tens: list[float] = []
         with ExitStack() as stack:
             part.change(stack)
+            stack.enter_context(NO_VERDICT)
             for talk, opened in talks:
                 sources = part.sources(opened)
                 for number, question in enumerate(talk.questions, start=1):
@@ -257,6 +259,7 @@ def of_notes(name: str, questions: Sequence[GoldQuestion], opened: Sources) -> C
         places: dict[str, int] = {}
         with ExitStack() as stack:
             part.change(stack)
+            stack.enter_context(NO_VERDICT)
             sources = part.sources(opened)
             for each in answerable:
                 answer = pipeline.recall(each.question, RecallOptions(now=NOW, k=DEPTH), sources)

@@ -14,8 +14,9 @@ _TELLING_START = 3
 """Letters of a term that the stemmer leaves as they were, but for a `y` that became an `i`."""
 
 _UNSURE = re.compile(r"[iy]")
-_WORD = re.compile(r"\w+")
-_FOLDED = re.compile(r"(?<!\w)\w{0,2}[^\W\x00-\x7f]\w*")
+_LETTER = r"[\w\u0300-\u036f]"  # marks too: the small form of a dotted capital I is two signs
+_WORD = re.compile(f"{_LETTER}+")
+_FOLDED = re.compile(rf"(?<!{_LETTER}){_LETTER}{{0,2}}(?![\x00-\x7f]){_LETTER}+")
 
 
 class Holding:

@@ -46,18 +46,17 @@ DATED_BONUS = 0.05
 class Ranked:
     """A candidate at its place: a note, or a section.
 
-    `arms` is what both arms make of it, `note_arms` the most that they make of its note, `bonus`
-    what it gets for being named or of the asked time, `about` the share of the question's names in
-    its heading, `by_words` the lexical arm's own score, lowered by the penalties. `chunk` is the
-    section to show. `cosine`: 0 where the dense arm did not find it, None when there was no dense
-    arm. `named`: it mentions the one thing that is asked about. `in_time`: a phrase of the question
+    `note_arms` is the most that both arms make of a section of its note, `bonus` what it gets for
+    being named or of the asked time, `about` the share of the question's names in its heading,
+    `by_words` the lexical arm's own score, lowered by the penalties. `chunk` is the section to
+    show. `cosine`: 0 where the dense arm did not find it, None when there was no dense arm.
+    `named`: it mentions the one thing that is asked about. `in_time`: a phrase of the question
     names the day it was captured.
     """
 
     key: str
     path: str
     score: float
-    arms: float
     note_arms: float
     bonus: float
     about: float
@@ -109,7 +108,6 @@ def rank(pool: Pool, asked: Asked, context: PenaltyContext, limit: int) -> list[
             key=path,
             path=pool.candidates[path].note.path,
             score=score,
-            arms=arms.get(path, 0.0),
             note_arms=of_note.get(pool.candidates[path].note.path, 0.0),
             bonus=bonus.get(path, 0.0),
             about=about.get(path, 0.0),

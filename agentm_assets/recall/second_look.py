@@ -41,10 +41,9 @@ LONG = 120
 class Signs:
     """What is seen of a candidate; each lies between 0 and 1."""
 
-    arms: float
-    """Words and meaning as the arms have them."""
     note: float
-    """The same of the best section of its note."""
+    """Words and meaning as the arms have them of the best section of its note: with the section's
+    own beside it less was found."""
     held: float
     """Share of the question's weight of words that the section holds, in any form."""
     around: float
@@ -66,8 +65,7 @@ class Signs:
 
 
 WEIGHTS = Signs(
-    arms=0.25,
-    note=0.75,
+    note=1.0,
     held=0.45,
     around=0.75,
     cosine=0.6,
@@ -80,11 +78,10 @@ WEIGHTS = Signs(
 )
 
 _FIELDS = tuple(Signs.__slots__)
-_OF_ALL = ("arms", "note", "held", "around", "cosine", "before")
+_OF_ALL = ("note", "held", "around", "cosine", "before")
 """What every right answer has: by these it scores about 1, as in the arms, so that a bonus counts
 the same. The others come on top."""
 
-_OF_ARMS = ("arms", "note")
 _OF_MEANING = ("cosine", "before")
 
 _ASKS_WHEN = re.compile(
@@ -148,7 +145,7 @@ def look_again(
 def _share(name: str, weight: float, penalty: float) -> float:
     """What is left of a sign of a note that is lowered: the arms lowered theirs already, and what
     speaks against it is not to be lessened."""
-    return 1.0 if name in _OF_ARMS or weight < 0 else penalty
+    return 1.0 if name == "note" or weight < 0 else penalty
 
 
 def _behind(found: Sequence[Ranked], rest: Sequence[Ranked]) -> list[Ranked]:
@@ -172,7 +169,6 @@ def _signs(
     held = holding.held(text)
     short = max(0.0, 1 - len(text.split()) / LONG)
     return Signs(
-        arms=each.arms,
         note=each.note_arms,
         held=holding.share(held),
         around=holding.share(held | holding.held(before) | holding.held(after)),
