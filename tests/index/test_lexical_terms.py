@@ -35,7 +35,9 @@ def test_words(text: str, expected: list[str]):
     assert words(normal(text)) == expected
 
 
-MIXED = st.text("aBz_19 .:/@+#-\u00e9\u0301\u0434\u05d0\u200d\u203f\x1c\x1f\x85\u2028\u3000\n\t")
+MIXED = st.text(
+    "aBz_19 %[(!`.:/@+#-\u00e9\u0301\u0434\u05d0\u200d\u203f\x1c\x1f\x85\u2028\u3000\n\t"
+)
 
 
 @given(MIXED, st.lists(MIXED))
@@ -45,6 +47,7 @@ def test_what_is_looked_up_between_blanks_is_what_the_whole_text_gives(text: str
     found = text_terms(text)
     assert set(found.identifiers.split()) == set(identifiers(text))
     assert set(found.parts.split()) == set(words(" ".join(parts(text))))
+    assert set(found.characters.split()) == set(characters(text))
 
 
 def test_remembered_runs_are_forgotten_when_they_fill_their_room():
