@@ -106,6 +106,14 @@ def test_the_corpus_hash_follows_every_note_and_its_path(vault: Path, env: dict[
     assert len(set(hashes)) == 3
 
 
+def test_a_void_run_names_no_note_of_personal() -> None:
+    items = [KnownItem("pear", "personal/diary.md"), KnownItem("rye", "bread.md")]
+    with pytest.raises(RunVoid) as caught:
+        check_control(items, lambda text: (), "the vault")
+    assert "a note of personal/, bread.md" in str(caught.value)
+    assert "diary" not in str(caught.value)
+
+
 def test_a_path_that_the_vault_lacks_aborts_before_anything_is_asked(
     vault: Path, env: dict[str, str]
 ) -> None:
