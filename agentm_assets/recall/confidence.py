@@ -50,6 +50,9 @@ _STOP_TEXT = " ".join(sorted(STOP_WORDS))
 _NOTHING_ASKED_FACTOR = 0.3  # "what is it?" has no words that a note could hold
 _UNKNOWN_THING_FACTOR = 0.3  # an issue or a commit that no note mentions
 _NAMED_CONFIDENCE = 0.75  # at least; it mentions the issue that is asked about, and maybe no more
+_UNTIMELY_CONFIDENCE = 0.45
+"""At most, of what "last week" asks for where nothing was captured then: weak, not an answer."""
+
 _DATED_CONFIDENCE = 0.6  # "what happened yesterday?" has no words to hold, and notes of that day
 
 
@@ -122,11 +125,14 @@ def grounds(
     )
 
 
-def judge(found: Grounds | None) -> tuple[float, Verdict]:
-    """Confidence (0..1) and verdict of an answer; `found` None: it has no hit."""
+def judge(found: Grounds | None, *, untimely: bool = False) -> tuple[float, Verdict]:
+    """Confidence (0..1) and verdict of an answer; `found` None: it has no hit. `untimely`: asked
+    for what was captured at a time at which nothing was."""
     if found is None:
         return 0.0, "none"
     confidence = _confidence(found)
+    if untimely:
+        confidence = min(_UNTIMELY_CONFIDENCE, confidence)
     if confidence >= ANSWER_FROM:
         return confidence, "answer"
     weak_from = LEXICAL_WEAK_FROM if found.meaning is None else WEAK_FROM

@@ -25,6 +25,12 @@ class Period:
     def is_empty(self) -> bool:
         return self.first is not None and self.last is not None and self.first > self.last
 
+    def __str__(self) -> str:
+        if self.first is None or self.last is None:
+            edges = (("since", self.first), ("until", self.last))
+            return " ".join(f"{word} {day}" for word, day in edges if day) or "any time"
+        return f"{self.first}" if self.first == self.last else f"{self.first} to {self.last}"
+
 
 Part = Literal["first", "middle", "last"]
 

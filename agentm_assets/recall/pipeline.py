@@ -64,7 +64,8 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
             fold=by_note,
         )
         found = _grounds(asked, terms, corrections, pool, shown, sources)
-    confidence, verdict = judge(found)
+    untimely = asked.phrase is not None and asked.phrase.relative and not pool.has_asked_time
+    confidence, verdict = judge(found, untimely=untimely)
     return Answer(
         verdict=verdict,
         confidence=confidence,
@@ -129,6 +130,9 @@ def _remarks(
     found += [f"searched for {each.meant} instead of {each.word}" for each in corrections]
     if asked.phrase is not None:
         found += asked.phrase.assumed
+        if not pool.has_asked_time:
+            times = ", ".join(str(period) for period in asked.phrase.periods)
+            found.append(f"nothing was captured in that time ({times})")
     if pool.undated:
         notes = "note was" if pool.undated == 1 else "notes were"
         found.append(f"{pool.undated} undated {notes} left out")
