@@ -511,6 +511,9 @@ def _run_failures_reported(running: "Running") -> Iterator[None]:
             if remark is not None:
                 note_to_operator(remark)
             raise
+        except KeyboardInterrupt:
+            note_to_operator("interrupted; nothing was kept")
+            raise
 
 
 def _numbers(written: str | None, count: int) -> list[int]:

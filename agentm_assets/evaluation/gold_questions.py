@@ -8,6 +8,9 @@ from pathlib import Path
 from agentm_assets.storage.locator import Locator, LocatorInvalid
 from agentm_assets.storage.personal import is_personal
 
+RESERVED = frozenset({"all", "negatives"})
+"""No names of strata: figures, bars and comparisons give them a meaning of their own."""
+
 
 class QuestionsUnusable(Exception):
     """The question set can't be asked; the text says which entry, and the cure."""
@@ -110,4 +113,10 @@ def _question(file: str, number: int, entry: object) -> GoldQuestion:
         if not isinstance(text, str) or not text.strip():
             raise QuestionsUnusable(f"{where}: `{key}` must be a text that is not empty.")
         texts[key] = text
+    if texts["stratum"].strip() in RESERVED:
+        raise QuestionsUnusable(
+            f"{where}: `stratum` can't be {texts['stratum']!r}: results and bars call figures of "
+            "their own so (every answerable question, those without an answer). Call it something "
+            "else."
+        )
     return GoldQuestion(expected_note_paths=tuple(paths), **texts)

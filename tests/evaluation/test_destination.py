@@ -185,3 +185,33 @@ def test_a_full_disk_is_said_after_the_result_and_ends_with_3(
     assert "Traceback" not in done.stderr
     assert not kept.exists()
     assert not (vault / "Agent").exists()
+
+
+def test_an_interrupted_run_says_that_nothing_was_kept(
+    env: dict[str, str], vault: Path, questions: Path, tmp_path: Path
+) -> None:
+    code = (
+        "import os, signal\n"
+        "from agentm_assets.evaluation import gold\n"
+        "from agentm_assets.cli.evaluate import app\n"
+        "ask = gold.recall\n"
+        "def interrupted(*arguments):\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return ask(*arguments)\n"
+        "gold.recall = interrupted\n"
+        "app()\n"
+    )
+    kept = tmp_path / "kept.json"
+    done = subprocess.run(
+        [
+            *(sys.executable, "-c", code, "gold", str(vault), str(questions)),
+            *("--no-embeddings", "--out", str(kept)),
+        ],
+        env={**env, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert "interrupted; nothing was kept" in done.stderr
+    assert not kept.exists()

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from agentm_assets.cli.evaluate import app
 from agentm_assets.config.settings import Settings
 from agentm_assets.contract.rules import default_rules_text
 from agentm_assets.evaluation.control import KnownItem, RunVoid, check_control, draw
@@ -264,3 +266,15 @@ def test_keys_of_its_own_do_no_harm(tmp_path: Path) -> None:
     entry = {"id": "a", "question": "b", "stratum": "c", "expected_note_paths": ["d.md"]}
     file.write_text(json.dumps([{**entry, "note": "mine"}]))
     assert read_questions(file) == (GoldQuestion("a", "b", ("d.md",), "c"),)
+
+
+@pytest.mark.parametrize("name", ["all", "negatives", " all "])
+def test_a_stratum_may_not_be_called_like_a_figure(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "mine.json"
+    entry = {"id": "q", "question": "Why?", "expected_note_paths": [], "stratum": name}
+    file.write_text(json.dumps([entry]))
+    with pytest.raises(QuestionsUnusable, match="question 1: `stratum` can't be"):
+        read_questions(file)
+    done = CliRunner().invoke(app, ["gold", str(tmp_path), str(file)])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "Call it something else" in done.stderr
