@@ -62,6 +62,21 @@ def corrections_of(unknown: Sequence[tuple[str, str]], known: Dictionary) -> lis
     return found
 
 
+def nearer(one: Sequence[Correction], other: Sequence[Correction]) -> list[Correction]:
+    """Of the corrections that two dictionaries make of the same words the nearer ones, equally near
+    ones those of the first."""
+    best = {each.unknown: each for each in one}
+    for each in other:
+        first = best.get(each.unknown)
+        if first is None or _distance(each) < _distance(first):
+            best[each.unknown] = each
+    return list(best.values())
+
+
+def _distance(correction: Correction) -> int:
+    return edits(folded(correction.word), correction.meant, 2)
+
+
 def _nearest(spelled: str, known: Dictionary) -> str | None:
     """The nearest word, of equally near ones the one of most chunks.
 

@@ -98,7 +98,8 @@ def test_what_is_of_the_asked_time_is_not_folded_under_what_is_not(asker: Asker)
 def dated(asker: Asker, **days: str) -> Asker:
     asker.write(
         {
-            f"{name}.md": f"---\ncaptured: {day}\n---\n# Kettle\n\nThe kettle happened to leak, as in March 2019.\n"
+            f"{name}.md": f"---\ncaptured: {day}\n---\n# Kettle\n\n"
+            "The kettle happened to leak, as in March 2019.\n"
             for name, day in days.items()
         }
     )
