@@ -101,9 +101,9 @@ def test_a_word_of_a_note_captured_a_moment_ago_may_be_meant(reader: LexicalRead
     assert reader.corrections("zookeper upgrdes") == []
     assert meant("zookeper upgrdes") == [("zookeper", "zookeeper"), ("upgrdes", "upgrades")]
     assert meant("zookeeper upgrade on Sunday") == []
-    assert meant("kuberntes") == [("kuberntes", "kubernetes")]  # the index alone has it
-    assert meant("kubernets") == [("kubernets", "kubernetes")]  # the nearer one
-    assert meant("kubernats") == [("kubernats", "kubernatas")]
+    assert meant("kuberntes") == [("kuberntes", "kubernetes")]  # the nearer of the two
+    assert meant("kuberntas") == [("kuberntas", "kubernatas")]
+    assert meant("whiskey") == [("whiskey", "whisky")]  # the index alone has it
     assert [hit.chunk_id for hit in fresh.search("upgrades", 5)] == [7]
 
 
