@@ -79,6 +79,8 @@ def months_of(year: int, month: int, count: int) -> Period | None:
     """`count` whole months from the given one; None outside the years 1 to 9999."""
     end_year, end_month = shift_month(year, month, count)
     try:
+        if (end_year, end_month) == (date.max.year + 1, 1):
+            return Period(date(year, month, 1), date.max)
         return Period(date(year, month, 1), date(end_year, end_month, 1) - timedelta(days=1))
     except ValueError:
         return None
