@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from agentm_assets.config.vault import VaultLocation
     from agentm_assets.evaluation.bars import Bar
     from agentm_assets.evaluation.corpus import Corpus
+    from agentm_assets.evaluation.destination import Destination
     from agentm_assets.evaluation.gold_questions import GoldQuestion
     from agentm_assets.evaluation.protocol import Finished, Plan, Report, Running
     from agentm_assets.evaluation.saved import Kind, SavedResult
@@ -95,7 +96,7 @@ class _Wanted:
 
     bars: tuple["Bar", ...]
     against: "SavedResult | None"
-    out: Path | None
+    out: "Destination | None"
     accept: bool
     questions: bool
     as_json: bool
@@ -137,12 +138,13 @@ def locomo(
             "conversations belong to no vault: name the one that keeps it with --vault PATH.",
             param_hint="--accept",
         )
-    wanted = _wanted(bar, bars, against, out, accept, questions, as_json)
+    location = _settings(vault).location if vault is not None else None
+    kept = _destination("--out", out, location, file)
+    wanted = _wanted(bar, bars, against, kept, accept, questions, as_json)
 
     from agentm_assets.evaluation.locomo_run import locomo_measures, run_locomo
 
     chosen = [talks[number - 1] for number in numbers]
-    location = _settings(vault).location if vault is not None else None
     plan = _plan("locomo", f"conversations {_written(numbers)}", seed, digest, wanted, location)
     running = _started(plan, locomo_measures(chosen))
     with _run_failures_reported(running), progress_bars() as listener:
@@ -184,7 +186,8 @@ def gold(
     with failures_reported({QuestionsUnusable: BAD_INPUT, OSError: BAD_INPUT}):
         asked = read_questions(questions)
     settings = _settings(vault)
-    wanted = _wanted(bar, bars, against, out, accept, each, as_json)
+    kept = _destination("--out", out, settings.location, questions)
+    wanted = _wanted(bar, bars, against, kept, accept, each, as_json)
     corpus = _corpus(settings)
     _ask("gold", questions.stem, asked, settings, corpus, wanted, seed, not no_embeddings)
 
@@ -223,15 +226,18 @@ def known(
     from agentm_assets.storage.selection import open_vault
 
     settings = _settings(vault)
-    wanted = _wanted(bar, bars, against, out, accept, each, as_json)
+    kept = _destination("--out", out, settings.location)
+    written = _destination("--write-questions", write, settings.location)
+    wanted = _wanted(bar, bars, against, kept, accept, each, as_json)
     corpus = _corpus(settings)
     with failures_reported({RunVoid: RED_STATE, OSError: BAD_INPUT}):
         ranking, remark = load_ranking(open_vault(settings.location), os.environ)
         asked = known_questions(corpus.texts, ranking, n=n, seed=seed)
-        if write is not None:
-            write.write_text(questions_text(asked), "utf-8")
-            note_to_operator(f"{len(asked):,} questions are in {write}")
-            return
+    if written is not None:
+        if not _written_to(written, questions_text(asked), "the questions are"):
+            raise typer.Exit(RED_STATE)
+        note_to_operator(f"{len(asked):,} questions are in {write}")
+        return
     if remark is not None:
         note_to_operator(remark)
     _ask("known", known_name(n, seed), asked, settings, corpus, wanted, seed, not no_embeddings)
@@ -336,11 +342,26 @@ def _corpus(settings: "Settings") -> "Corpus":
         return read_corpus(open_vault(settings.location))
 
 
+def _destination(
+    option: Literal["--out", "--write-questions"],
+    file: Path | None,
+    location: "VaultLocation | None",
+    asked: Path | None = None,
+) -> "Destination | None":
+    from agentm_assets.evaluation.destination import DestinationRefused, destination
+
+    if file is None:
+        return None
+    root = location.root if location is not None and location.in_folder else None
+    with failures_reported({DestinationRefused: BAD_INPUT}):
+        return destination(option, file, vault=root, asked=asked)
+
+
 def _wanted(
     bar: list[str] | None,
     bars: Path | None,
     against: Path | None,
-    out: Path | None,
+    out: "Destination | None",
     accept: bool,
     questions: bool,
     as_json: bool,
@@ -418,9 +439,9 @@ def _conclude(
         note_to_operator(finished.remark)
     if finished.why_not_compared is not None:
         note_to_operator(f"not compared with what was accepted: {finished.why_not_compared}")
-    if wanted.out is not None:
-        with failures_reported({OSError: BAD_INPUT}):
-            wanted.out.write_text(finished.text, "utf-8", "replace", "")
+    kept = wanted.out is None or _written_to(
+        wanted.out, finished.text, "the result was printed, but is"
+    )
     missed = [
         each.bar.text for each in (finished.bars.each if finished.bars else ()) if not each.met
     ]
@@ -428,9 +449,25 @@ def _conclude(
         note_to_operator(f"missed: {', '.join(missed)}")
         if wanted.accept:
             note_to_operator("not accepted, since a bar was missed")
+    elif not kept and wanted.accept:
+        note_to_operator("not accepted, since the result could not be kept")
+    if missed or not kept:
         raise typer.Exit(RED_STATE)
     if wanted.accept and location is not None:
         _accept(finished, plan, location)
+
+
+def _written_to(place: "Destination", text: str, what: str) -> bool:
+    """Whether it is in the file now; if not, that is said."""
+    try:
+        place.write(text)
+    except OSError as error:
+        note_to_operator(
+            f"{what} not kept: {place.file} can't be written ({error.strerror}). Free the place "
+            "or name another file, and run it again."
+        )
+        return False
+    return True
 
 
 def _accept(finished: "Finished", plan: "Plan", location: "VaultLocation") -> None:
@@ -473,6 +510,9 @@ def _run_failures_reported(running: "Running") -> Iterator[None]:
             remark = abandon(running, str(error))
             if remark is not None:
                 note_to_operator(remark)
+            raise
+        except KeyboardInterrupt:
+            note_to_operator("interrupted; nothing was kept")
             raise
 
 

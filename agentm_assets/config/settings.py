@@ -1,12 +1,13 @@
 """Everything that can be configured, validated, with `AGENTM_*` variables over `agentm.toml`."""
 
 import difflib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -37,7 +38,15 @@ VARIABLES: Mapping[str, str] = MappingProxyType(
 """Every variable that agentm reads, with its meaning."""
 
 _LONGEST_BUDGET_MS = 600_000  # an evaluation gives all sections the time they need
-_SHA256 = "^[0-9a-fA-F]{64}$"
+
+
+def _is_sha256(text: str) -> str:
+    if re.fullmatch("[0-9a-fA-F]{64}", text) is None:
+        raise PydanticCustomError("sha256", "should be 64 hex digits")
+    return text
+
+
+_Sha256 = Annotated[str, AfterValidator(_is_sha256)]
 
 
 class _Table(BaseModel):
@@ -69,7 +78,7 @@ class RerankerTable(_Table):
     `agentm doctor` shows for its files; another one is then refused."""
 
     folder: str = ""
-    sha256: str | None = Field(default=None, pattern=_SHA256)
+    sha256: _Sha256 | None = None
     budget_ms: int = Field(default=DEFAULT_BUDGET_MS, ge=1, le=_LONGEST_BUDGET_MS)
 
 
@@ -134,7 +143,8 @@ class Settings(BaseSettings):
     location: VaultLocation
     embedder_model: str = Field(min_length=1)
     reranker: str = ""
-    reranker_sha256: str | None = Field(default=None, pattern=_SHA256)
+    reranker_by_variable: bool = False  # AGENTM_RERANKER names it
+    reranker_sha256: _Sha256 | None = None
     reranker_budget_ms: int = Field(default=DEFAULT_BUDGET_MS, ge=1, le=_LONGEST_BUDGET_MS)
     entities: EntitiesTable = EntitiesTable()
 
@@ -165,6 +175,7 @@ class Settings(BaseSettings):
         values: dict[str, Any] = {
             "embedder_model": chosen.embedder.model,
             "reranker": chosen.reranker.folder,
+            "reranker_by_variable": "AGENTM_RERANKER" in env,
             "reranker_sha256": chosen.reranker.sha256,
             "reranker_budget_ms": chosen.reranker.budget_ms,
             "entities": chosen.entities,

@@ -14,7 +14,7 @@ from agentm_assets.evaluation.bm25 import PlainBm25
 from agentm_assets.evaluation.control import KnownItem, check_control, draw
 from agentm_assets.evaluation.corpus import Corpus, read_corpus
 from agentm_assets.evaluation.cost import Cost, Stopwatch
-from agentm_assets.evaluation.gold_questions import GoldQuestion, QuestionsUnusable
+from agentm_assets.evaluation.gold_questions import GoldQuestion, PathsMissing
 from agentm_assets.evaluation.metrics import place_of
 from agentm_assets.evaluation.own_index import why_not_current
 from agentm_assets.evaluation.report import (
@@ -233,19 +233,15 @@ def _mixed(questions: Sequence[GoldQuestion], seed: int) -> list[GoldQuestion]:
 
 
 def require_paths(questions: Sequence[GoldQuestion], corpus: Corpus, settings: Settings) -> None:
-    """Raises QuestionsUnusable for a path that the vault does not hold."""
+    """Raises PathsMissing, a QuestionsUnusable, for a path that the vault does not hold."""
     unknown = [
-        f"{path!r} (question {question.id})"
+        (question.id, path)
         for question in questions
         for path in question.expected_note_paths
         if path not in corpus.scan.notes
     ]
     if unknown:
-        more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
-        raise QuestionsUnusable(
-            f"the vault {settings.location.store} holds no note {', '.join(unknown[:3])}{more}. "
-            "Nothing was asked: name the vault that the questions are about, or correct the paths."
-        )
+        raise PathsMissing(settings.location.store, unknown)
 
 
 @contextmanager

@@ -126,14 +126,14 @@ def measure_vault(
         bars = _bars(backend, problems)
         chosen = _chosen(settings, env, backend, corpus, options, problems)
     except _NO_RESULT as error:
-        return VaultScores((), (*problems, str(error)), (), time.monotonic() - began)
+        return VaultScores((), (*problems, _said(error)), (), time.monotonic() - began)
     night = _Night(settings, env, backend, corpus, options, now, on_progress)
     for kind, name, questions in chosen:
         left = options.seconds - sum(each.report.cost.seconds for each in sets)
         try:
             sets.append(night.measure(kind, name, questions, bars, left))
         except _NO_RESULT as error:
-            problems.append(f"{name}: {error}")
+            problems.append(f"{name}: {_said(error)}")
     measured = [gold_measures(questions) for _kind, _name, questions in chosen]
     problems += [
         f"the bar {bar.text} names no measure of any set"
@@ -193,7 +193,7 @@ class _Night:
                 on_progress=self.on_progress,
             )
         except _NO_RESULT as error:
-            abandon(running, str(error))
+            abandon(running, _said(error))
             raise
         finished = finish(running, report)
         paired = finished.changes.paired if finished.changes else 0
@@ -226,8 +226,13 @@ def _chosen(
         try:
             found.append(("gold", set_name(path), read_set(backend, path)))
         except QuestionsUnusable as error:
-            problems.append(str(error))
+            problems.append(_said(error))
     return found
+
+
+def _said(error: Exception) -> str:
+    """What Dagster and the history may keep of it."""
+    return error.for_the_record if isinstance(error, QuestionsUnusable) else str(error)
 
 
 def _remarks(each: SetScores) -> list[str]:

@@ -24,8 +24,8 @@ _BEGINNING = 2
 _LONGEST = 32
 
 _ENDINGS = frozenset(
-    "y ty ity er or ee al ial ic ish ist ism ive age ant ance ent ence ment ness less ful dom hood "
-    "ship able ible ation ian ite ory ous ure ward wise".split()
+    """y ty ity er or ee al ial ic ish ist ism ive age ant ance ent ence ment ness less ful dom hood
+    ship able ible ation ian ite ory ous ure ward wise""".split()  # noqa: SIM905 - as STOP_WORDS
 )
 """Endings that make another English word of a stem. An inflected form has the stem's own term."""
 
@@ -60,6 +60,21 @@ def corrections_of(unknown: Sequence[tuple[str, str]], known: Dictionary) -> lis
             if meant is not None:
                 found.append(Correction(word, term, meant, words(meant)[0]))
     return found
+
+
+def nearer(one: Sequence[Correction], other: Sequence[Correction]) -> list[Correction]:
+    """Of the corrections that two dictionaries make of the same words the nearer ones, equally near
+    ones those of the first."""
+    best = {each.unknown: each for each in one}
+    for each in other:
+        first = best.get(each.unknown)
+        if first is None or _distance(each) < _distance(first):
+            best[each.unknown] = each
+    return list(best.values())
+
+
+def _distance(correction: Correction) -> int:
+    return edits(folded(correction.word), correction.meant, 2)
 
 
 def _nearest(spelled: str, known: Dictionary) -> str | None:

@@ -23,7 +23,7 @@ from agentm_assets.index.serving import ServingUnreadable
 from agentm_assets.index.vectors import VectorReader
 from agentm_assets.models.export import models_folder, source_model_id
 from agentm_assets.models.manifest import ModelFolderUnusable, load_manifest
-from agentm_assets.models.reranker_folder import RerankerUnusable, RerankFailed
+from agentm_assets.models.reranker_folder import RerankerUnusable, RerankFailed, reranker_trouble
 from agentm_assets.models.weights import ModelUnavailable, WeightsRefused, locate
 from agentm_assets.storage.seam import Capabilities, StorageError
 from agentm_assets.storage.selection import open_vault, storage_preview
@@ -207,7 +207,10 @@ def _reranker(settings: Settings) -> Diagnosis:
     try:
         model = Reranker.open(folder, pinned=settings.reranker_sha256)
         ms = model.longest_pair_ms()
-    except (RerankerUnusable, RerankFailed) as error:
+    except RerankerUnusable as error:
+        said = reranker_trouble(error, by_variable=settings.reranker_by_variable)
+        return Diagnosis("reranker", "warn", said, "recall goes on without it until then")
+    except RerankFailed as error:
         return Diagnosis("reranker", "warn", str(error), "recall goes on without it until then")
     budget = settings.reranker_budget_ms
     message = (

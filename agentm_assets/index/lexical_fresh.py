@@ -10,14 +10,23 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agentm_assets.index.corrections import Correction
-from agentm_assets.index.lexical import Clause, LexicalHit, LexicalReader, idf
+from agentm_assets.index.corrections import Correction, Dictionary, corrections_of, nearer
+from agentm_assets.index.lexical import (
+    MAX_DISTINCT_TERMS,
+    MAX_QUESTION_CHARS,
+    Clause,
+    LexicalHit,
+    LexicalReader,
+    idf,
+)
 from agentm_assets.index.lexical_schema import LexicalDoc
 from agentm_assets.index.lexical_terms import (
     characters,
     identifiers,
     normal,
     parts,
+    plain_words,
+    text_terms,
     title_term,
     words,
 )
@@ -44,6 +53,7 @@ class AnalysedChunk:
     counts: Mapping[str, Counter[str]]
     flat: Mapping[str, frozenset[str]]
     lengths: Mapping[str, int]
+    spellings: frozenset[str]  # its words, folded, those that stemming changes in both forms
 
     def has(self, field: str, term: str) -> bool:
         if field in self.flat:
@@ -94,12 +104,33 @@ class FreshLexical:
         return terms
 
     def corrections(self, question: str) -> list[Correction]:
-        """As the index makes them, but for words that a new chunk has."""
-        return [
+        """As the index makes them, but for words that a new chunk has; a word of a new chunk may be
+        meant as well."""
+        indexed = [
             each
             for each in self._base.corrections(question)
             if not any(doc.has(field, each.unknown) for doc in self._docs for field in _WORDS)
         ]
+        return nearer(indexed, corrections_of(self._unknown(question), self._dictionary()))
+
+    def _unknown(self, question: str) -> list[tuple[str, str]]:
+        """(word, term) of the words that no chunk has at all."""
+        least = idf(self._base.count, 0)
+        terms = {term for term, weight in self.question_terms(question) if weight >= least}
+        found: dict[str, str] = {}
+        for word in plain_words(normal(question[:MAX_QUESTION_CHARS]))[:MAX_DISTINCT_TERMS]:
+            for term in words(word):
+                if term in terms:
+                    found.setdefault(term, word)
+        return [(word, term) for term, word in found.items()]
+
+    def _dictionary(self) -> Dictionary:
+        seen = Counter(word for doc in self._docs for word in doc.spellings)
+
+        def beginning_with(letters: str) -> list[tuple[str, int]]:
+            return [(word, count) for word, count in seen.items() if word.startswith(letters)]
+
+        return Dictionary(lambda word: seen[word], beginning_with)
 
     def analyse(self, text: str) -> Sequence[str]:
         return self._base.analyse(text)
@@ -130,6 +161,7 @@ def analysed(doc: LexicalDoc) -> AnalysedChunk:
     }
     names = normal(doc.names)
     whole = "\n".join((fields["title"], names, fields["header_path"], fields["body"]))
+    found = text_terms(whole)
     return AnalysedChunk(
         chunk_id=doc.chunk_id,
         counts={field: Counter(words(text)) for field, text in fields.items()},
@@ -145,4 +177,5 @@ def analysed(doc: LexicalDoc) -> AnalysedChunk:
             "body": len(doc.body.encode("utf-8", "replace")),
             "window": len("\n".join(doc.window).encode("utf-8", "replace")),
         },
+        spellings=frozenset(f"{found.words} {found.spelled}".split()),
     )

@@ -6,11 +6,11 @@ from hashlib import sha256
 import tantivy
 
 from agentm_assets.index.lexical_terms import (
-    characters,
     cut_analyzer,
     normal,
     terms_analyzer,
     text_terms,
+    text_words,
     title_term,
 )
 
@@ -94,12 +94,13 @@ def build_document(doc: LexicalDoc) -> tantivy.Document:
     document.add_text("names", whole[1].words)
     document.add_text("header_path", whole[2].words)
     document.add_text("body", whole[3].words)
-    window = [text_terms(normal(piece)).words for piece in doc.window]
+    own = {doc.title: whole[0].words, doc.body: whole[3].words}
+    window = [own.get(piece) or text_words(normal(piece)) for piece in doc.window]
     document.add_text("window", " ".join(window))
     document.add_text("parts", " ".join([terms.parts for terms in whole]))
     document.add_text("spelled", " ".join([terms.spelled for terms in whole]))
     kept_whole = [title_term(title), *(terms.identifiers for terms in whole)]
     document.add_text("identifiers", " ".join(kept_whole))
-    alone = {each for text in (title, names, header_path, body) for each in characters(text)}
+    alone = {each for terms in whole for each in terms.characters.split()}
     document.add_text("characters", " ".join(sorted(alone)))
     return document

@@ -18,7 +18,7 @@ and is cut here alone, never by tantivy (docs/performance.md: a third of the tim
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -146,30 +146,46 @@ def normal(text: str) -> str:
 @dataclass(frozen=True, slots=True)
 class TextTerms:
     """The terms of a text, those of each kind separated by blanks. Words are in order and with
-    repeats; of the others the ones of a run between blanks come once, wherever it repeats."""
+    repeats; compounds of a run between blanks come once, wherever it repeats."""
 
     words: str
     parts: str  # of compounds, in the form of terms
     identifiers: str
     spelled: str  # folded words that stemming changes
+    characters: str
 
 
-@lru_cache(maxsize=256)  # a chunk's text comes again in the windows of its neighbours
+@lru_cache(maxsize=32)  # title and names come again with each chunk of a note
 def text_terms(text: str) -> TextTerms:
-    """Words, parts of compounds and identifiers of a text."""
+    """All terms of a text."""
     runs = [_RUNS[run] for run in _plain(text).split()]
     telling = dict.fromkeys([run for run in runs if run.parts or run.identifiers])
+    if text.isascii():
+        alone = [run.characters for run in runs if run.characters]
+    else:
+        alone = list(characters(text))
     return TextTerms(
-        words=" ".join([*[run.words for run in runs], *_all_pairs(text)]),
+        words=_joined(text, runs),
         parts=" ".join([run.parts for run in telling]),
         identifiers=" ".join([run.identifiers for run in telling]),
         spelled=" ".join(dict.fromkeys([run.spelled for run in runs if run.spelled])),
+        characters=" ".join(alone),
     )
+
+
+@lru_cache(maxsize=64)  # what a chunk gives to a window it gives to that of the next chunk too
+def text_words(text: str) -> str:
+    """The word terms of a text, in order and with repeats, separated by blanks."""
+    return _joined(text, [_RUNS[run] for run in _plain(text).split()])
+
+
+def _joined(text: str, runs: Sequence[TextTerms]) -> str:
+    return " ".join([*[run.words for run in runs], *_all_pairs(text)])
 
 
 def words(text: str) -> list[str]:
     """The word terms of a text, with repeats."""
-    return text_terms(text).words.split()
+    return text_words(text).split()
 
 
 def folded(word: str) -> str:
@@ -202,6 +218,18 @@ def parts(text: str) -> Iterator[str]:
         pieces = _HUMP.findall(word)
         if len(pieces) > 1:
             yield from pieces
+
+
+def compounds(text: str) -> dict[str, frozenset[str]]:
+    """The compound words of a text as terms, with the terms of their parts: two names at least, so
+    `boilDetect` and `boil_detect`, and not `python3`."""
+    found: dict[str, frozenset[str]] = {}
+    for word in _WORD.findall(_plain(text)):
+        if sum(piece.isalpha() for piece in parts(word)) > 1:
+            terms = _RUNS[word]
+            if terms.words:  # data longer than a term has none
+                found[terms.words] = frozenset(terms.parts.split())
+    return found
 
 
 def characters(text: str) -> Iterator[str]:
@@ -253,12 +281,13 @@ def _run_terms(run: str) -> TextTerms:
     spelled = zip(_folding().analyze(run), terms, strict=True)
     changed = " ".join([word for word, term in spelled if word != term])
     if run.isalpha() and (run.islower() or run.istitle()):
-        return TextTerms(" ".join(terms), "", "", changed)  # most words
+        return TextTerms(" ".join(terms), "", "", changed, "")  # most words
     return TextTerms(
         words=" ".join(terms),
         parts=analysed(" ".join(parts(run))),
         identifiers=" ".join(identifiers(run)),
         spelled=changed,
+        characters=" ".join(_SIGNS.findall(run)),
     )
 
 
@@ -269,7 +298,8 @@ class _Runs(dict[str, TextTerms]):
 
     def __missing__(self, run: str) -> TextTerms:
         core = run.strip(_EDGES)
-        found = _run_terms(run) if core == run else self[core]
+        # Of `%.` the edge belongs to the sign; a word alone has none.
+        found = self[core] if core != run and core.isalnum() else _run_terms(run)
         self.room -= len(run) + _BESIDE
         if self.room < 0:
             self.clear()

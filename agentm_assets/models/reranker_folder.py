@@ -32,6 +32,17 @@ class RerankerUnusable(ModelFolderUnusable):
         )
 
 
+def reranker_trouble(error: ModelFolderUnusable, *, by_variable: bool) -> str:
+    """What to tell the operator. `by_variable`: AGENTM_RERANKER names the folder, and goes before
+    the key that the error's own cure speaks of."""
+    if not by_variable:
+        return str(error)
+    return (
+        f"the reranker in {error.folder} can't be used: {error.reason}. AGENTM_RERANKER names it: "
+        "give that variable the folder of another one, or unset it"
+    )
+
+
 class RerankFailed(Exception):
     """The model gave no usable score for a pair."""
 
@@ -68,7 +79,9 @@ def describe_reranker(folder: Path, *, pinned: str | None = None) -> RerankerFol
         raise RerankerUnusable(folder, f"{error.filename or folder}: {error.strerror}") from error
     if pinned is not None and sha256 != pinned.lower():
         raise RerankerUnusable(
-            folder, f"its files have the hash {sha256}, and `reranker.sha256` is {pinned}"
+            folder,
+            f"its files have the hash {sha256}, and `reranker.sha256` or "
+            f"AGENTM_RERANKER_SHA256 asks for {pinned}",
         )
     return RerankerFolder(
         folder=folder,

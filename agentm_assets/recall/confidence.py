@@ -50,6 +50,9 @@ _STOP_TEXT = " ".join(sorted(STOP_WORDS))
 _NOTHING_ASKED_FACTOR = 0.3  # "what is it?" has no words that a note could hold
 _UNKNOWN_THING_FACTOR = 0.3  # an issue or a commit that no note mentions
 _NAMED_CONFIDENCE = 0.75  # at least; it mentions the issue that is asked about, and maybe no more
+_UNTIMELY_CONFIDENCE = 0.45
+"""At most, of what "last week" asks for where nothing was captured then: weak, not an answer."""
+
 _DATED_CONFIDENCE = 0.6  # "what happened yesterday?" has no words to hold, and notes of that day
 
 
@@ -61,19 +64,29 @@ class Evidence:
     names, heading and section hold; None when the question has no telling word. `cosine`: nearness
     in meaning, 0 where the dense arm did not find it, None when there was no dense arm. `named`:
     it mentions the very thing that the question names. `in_time`: it was captured when the question
-    says.
+    says. `spelled_otherwise`: compound terms of the question whose parts all stand in it.
     """
 
     coverage: float | None
     cosine: float | None
     named: bool
     in_time: bool
+    spelled_otherwise: frozenset[str] = frozenset()
 
 
 def telling(terms: Mapping[str, float], analyse: Analyse) -> dict[str, float]:
     """The terms with their weights, without words that say nothing about which note is meant."""
     stop = set(analyse(_STOP_TEXT))
     return {term: weight for term, weight in terms.items() if term not in stop}
+
+
+def spelled_otherwise(
+    compounds: Mapping[str, frozenset[str]], present: Iterable[str]
+) -> frozenset[str]:
+    """The compounds (term -> terms of its parts) whose parts are all `present`: `boil_detect` where
+    `boilDetect` was asked for."""
+    held = set(present)
+    return frozenset(term for term, parts in compounds.items() if parts <= held)
 
 
 def coverage(terms: Mapping[str, float], present: Iterable[str]) -> float | None:
@@ -112,11 +125,14 @@ def grounds(
     )
 
 
-def judge(found: Grounds | None) -> tuple[float, Verdict]:
-    """Confidence (0..1) and verdict of an answer; `found` None: it has no hit."""
+def judge(found: Grounds | None, *, untimely: bool = False) -> tuple[float, Verdict]:
+    """Confidence (0..1) and verdict of an answer; `found` None: it has no hit. `untimely`: asked
+    for what was captured at a time at which nothing was."""
     if found is None:
         return 0.0, "none"
     confidence = _confidence(found)
+    if untimely:
+        confidence = min(_UNTIMELY_CONFIDENCE, confidence)
     if confidence >= ANSWER_FROM:
         return confidence, "answer"
     weak_from = LEXICAL_WEAK_FROM if found.meaning is None else WEAK_FROM

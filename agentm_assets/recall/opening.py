@@ -13,7 +13,7 @@ from agentm_assets.index.lexical import LexicalReader
 from agentm_assets.index.serving import ServingUnreadable
 from agentm_assets.index.vectors import VectorReader
 from agentm_assets.models.manifest import ModelFolderUnusable
-from agentm_assets.models.reranker_folder import files_stamp
+from agentm_assets.models.reranker_folder import files_stamp, reranker_trouble
 from agentm_assets.recall.arms import QuestionEmbedder
 from agentm_assets.recall.captures import (
     CaptureCache,
@@ -263,7 +263,8 @@ class _Rerankers:
         try:
             model = self._open(folder, settings.reranker_sha256)
         except ModelFolderUnusable as error:
-            self._remark = f"not reranked: {error}"
+            said = reranker_trouble(error, by_variable=settings.reranker_by_variable)
+            self._remark = f"not reranked: {said}"
         else:
             if model is None:
                 return None, "not reranked: the model is still loading"

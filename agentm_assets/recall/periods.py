@@ -25,6 +25,12 @@ class Period:
     def is_empty(self) -> bool:
         return self.first is not None and self.last is not None and self.first > self.last
 
+    def __str__(self) -> str:
+        if self.first is None or self.last is None:
+            edges = (("since", self.first), ("until", self.last))
+            return " ".join(f"{word} {day}" for word, day in edges if day) or "any time"
+        return f"{self.first}" if self.first == self.last else f"{self.first} to {self.last}"
+
 
 Part = Literal["first", "middle", "last"]
 
@@ -73,6 +79,8 @@ def months_of(year: int, month: int, count: int) -> Period | None:
     """`count` whole months from the given one; None outside the years 1 to 9999."""
     end_year, end_month = shift_month(year, month, count)
     try:
+        if (end_year, end_month) == (date.max.year + 1, 1):
+            return Period(date(year, month, 1), date.max)
         return Period(date(year, month, 1), date(end_year, end_month, 1) - timedelta(days=1))
     except ValueError:
         return None

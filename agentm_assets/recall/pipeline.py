@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache
 
 from agentm_assets.index.corrections import Correction
+from agentm_assets.index.lexical_terms import compounds, normal
 from agentm_assets.recall.answer import Answer, Grounds, RerankTrace, Trace
 from agentm_assets.recall.confidence import grounds, judge, telling
 from agentm_assets.recall.names import unknown_names, unseen_share
@@ -54,9 +55,17 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
         ranked = look_again(rank(pool, asked, context, limit), pool, asked, terms, sources)
         if reranking is not None:
             ranked, trace = reranking.order(asked.text, ranked, terms, sources, options.rerank)
-        shown = show(ranked, wanted, terms, sources, fold=by_note)
+        shown = show(
+            ranked,
+            wanted,
+            terms,
+            sources,
+            compounds=compounds(normal(asked.topic)),
+            fold=by_note,
+        )
         found = _grounds(asked, terms, corrections, pool, shown, sources)
-    confidence, verdict = judge(found)
+    untimely = asked.phrase is not None and asked.phrase.relative and not pool.has_asked_time
+    confidence, verdict = judge(found, untimely=untimely)
     return Answer(
         verdict=verdict,
         confidence=confidence,
@@ -95,11 +104,13 @@ def _grounds(
     spans = asked.phrase.spans if asked.phrase else ()
     corrected = sum(weights.get(each.unknown, 0.0) for each in corrections)
     doubted = corrected / (sum(weights.values()) or 1.0)
+    judged = shown.evidence[:_JUDGED_HITS]
+    known = frozenset[str]().union(*(each.spelled_otherwise for each in judged))
     return grounds(
-        shown.evidence[:_JUDGED_HITS],
+        judged,
         sections=sources.lexical.count,
-        unseen=min(1.0, unseen_share(weights, sources.lexical) + doubted),
-        unknown_name=bool(unknown_names(asked.text, spans, sources.lexical)),
+        unseen=min(1.0, unseen_share(weights, sources.lexical, known) + doubted),
+        unknown_name=bool(unknown_names(asked.text, spans, sources.lexical, known)),
         unknown_thing=pool.names_unknown_thing,
         speaker=speaker_margin(pool, asked.names, weights, sources),
     )
@@ -119,6 +130,9 @@ def _remarks(
     found += [f"searched for {each.meant} instead of {each.word}" for each in corrections]
     if asked.phrase is not None:
         found += asked.phrase.assumed
+        if not pool.has_asked_time:
+            times = ", ".join(str(period) for period in asked.phrase.periods)
+            found.append(f"nothing was captured in that time ({times})")
     if pool.undated:
         notes = "note was" if pool.undated == 1 else "notes were"
         found.append(f"{pool.undated} undated {notes} left out")

@@ -71,6 +71,11 @@ class Pool:
     lexical_hits: Sequence[tuple[int, float]]
     dense_hits: Sequence[tuple[int, float]]
 
+    @property
+    def has_asked_time(self) -> bool:
+        """Whether a candidate was captured when the question says."""
+        return any(each.in_time for each in self.candidates.values())
+
 
 def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
     """Run the arms and look up their notes. Call it inside a snapshot of the facts."""

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import Literal
 
 from agentm_assets.contract.block import safe_text
@@ -125,7 +125,9 @@ def _bounds(options: RecallOptions) -> Period | None:
         first = _when(options.after, "after", options.now).first
     if options.before is not None:
         start = _when(options.before, "before", options.now).first
-        last = None if start is None else start.fromordinal(max(1, start.toordinal() - 1))
+        if start == date.min:
+            raise QuestionRefused(f"no day is before {options.before!r}. Leave it out.")
+        last = None if start is None else start - timedelta(days=1)
     bounds = Period(first, last)
     if bounds.is_empty:
         raise QuestionRefused(

@@ -165,7 +165,7 @@ def _words(text: str) -> set[str]:
 def _time_factor(pool: Pool, asked: Asked) -> float:
     """What a note from another time than the asked one is lowered by; 1 when nothing at all was
     captured then, since the phrase must be about something else."""
-    if asked.phrase is None or not any(each.in_time for each in pool.candidates.values()):
+    if asked.phrase is None or not pool.has_asked_time:
         return 1.0
     return RELATIVE_TIME_FACTOR if asked.phrase.relative else ABSOLUTE_TIME_FACTOR
 

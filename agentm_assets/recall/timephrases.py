@@ -14,6 +14,7 @@ from agentm_assets.recall.periods import (
     Period,
     about,
     captured_day,
+    month_of,
     part_of,
     year_of,
 )
@@ -131,7 +132,9 @@ def parse_when(text: str, now: datetime) -> Period | None:
     stripped = text.strip()
     if re.fullmatch(r"\d{4}", stripped):
         return year_of(int(stripped))
-    if len(stripped) > len("2026-08-01") and (day := captured_day(stripped, now.tzinfo)):
+    if re.fullmatch(r"\d{4}-\d\d", stripped):
+        return month_of(int(stripped[:4]), int(stripped[5:]))
+    if len(stripped) >= len("2026-08-01") and (day := captured_day(stripped, now.tzinfo)):
         return Period(day, day)
     found = time_points(stripped, now.date())
     whole = [p for p in found if (p.start, p.end) == (0, len(stripped))]

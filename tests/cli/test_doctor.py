@@ -185,7 +185,7 @@ def test_the_named_reranker_is_opened_timed_and_its_hash_told(
     (folder / "tokenizer.json").unlink()
     broken = examine(agentm, 3, **pinned)["reranker"]
     assert broken["outcome"] == "warn"
-    assert "tokenizer.json is missing" in broken["message"]
+    assert "tokenizer.json is missing. AGENTM_RERANKER names it" in broken["message"]
 
 
 def test_without_a_reranker_nothing_is_amiss(agentm: Run) -> None:

@@ -164,3 +164,12 @@ def test_a_reranker_variable_that_says_nothing_is_refused(
     env |= {"AGENTM_VAULT": str(vault), f"AGENTM_{name}": value}
     with pytest.raises(ConfigError, match=name):
         Settings.load(env)
+
+
+def test_a_hash_that_is_none_is_told_in_words(env: dict[str, str], vault: Path) -> None:
+    variable = env | {"AGENTM_VAULT": str(vault), "AGENTM_RERANKER_SHA256": "zz"}
+    with pytest.raises(ConfigError, match="SHA256 cannot be used: should be 64 hex digits"):
+        Settings.load(variable)
+    config(env, '[profiles.default.reranker]\nsha256 = "zz"\n')
+    with pytest.raises(ConfigError, match="sha256` should be 64 hex digits"):
+        Settings.load(env)

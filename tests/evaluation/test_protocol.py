@@ -12,7 +12,11 @@ from agentm_assets.evaluation.bars import BarUnusable, parse_bar
 from agentm_assets.evaluation.compare import NotComparable
 from agentm_assets.evaluation.cost import Cost, Stopwatch, percentile
 from agentm_assets.evaluation.gold import GoldReport, gold_measures, run_gold
-from agentm_assets.evaluation.gold_questions import GoldQuestion
+from agentm_assets.evaluation.gold_questions import (
+    GoldQuestion,
+    QuestionsUnusable,
+    read_questions,
+)
 from agentm_assets.evaluation.locomo import Conversation
 from agentm_assets.evaluation.locomo_run import locomo_measures, run_locomo
 from agentm_assets.evaluation.nightly import Options, measure_vault
@@ -149,3 +153,28 @@ def test_costs_are_of_the_calls_after_the_first() -> None:
     assert cost.peak_mb > 1
     assert percentile([3.0], 95) == 3.0
     json.dumps(cost.json())
+
+
+@pytest.mark.parametrize(
+    "gone", ["personal/diary/secret.md", "Personal/secret.md", "./personal/secret.md"]
+)
+def test_what_is_recorded_of_a_lacking_note_names_no_path_of_personal(
+    settings: Settings, env: dict[str, str], gone: str
+) -> None:
+    questions = [
+        {"id": f"q{number}", "question": "Where?", "stratum": "mine", "expected_note_paths": [path]}
+        for number, path in enumerate((gone, "gone.md"))
+    ]
+    standards = settings.location.root / "standards"
+    standards.mkdir()
+    (standards / "recall-questions.json").write_text(json.dumps(questions))
+    scores = measure_vault(settings, env, Options(), NOW)
+    [fault] = scores.faults
+    assert "secret" not in fault
+    assert "(question q0), the note 'gone.md' (question q1)" in fault
+    log = ScoreLog(settings.location).file
+    assert not log.exists() or "secret" not in log.read_text()
+    asked = read_questions(standards / "recall-questions.json")
+    with pytest.raises(QuestionsUnusable) as caught:  # the operator is told all of it
+        run_gold(asked, settings, env, embed=False, now=NOW)
+    assert f"holds no note {gone!r} (question q0), 'gone.md'" in str(caught.value)

@@ -90,6 +90,23 @@ def test_a_word_of_a_note_captured_a_moment_ago_is_known(reader: LexicalReader) 
     assert fresh.corrections("ingres kuberntes") == reader.corrections("kuberntes")
 
 
+def test_a_word_of_a_note_captured_a_moment_ago_may_be_meant(reader: LexicalReader) -> None:
+    means = MeanLengths(1.0, 1.0, 20.0, 20.0)
+    text = "Zookeeper upgrades happen on Sunday, those of kubernatas"
+    fresh = FreshLexical(reader, [analysed(doc(7, text))], means)
+
+    def meant(question: str) -> list[tuple[str, str]]:
+        return [(each.word, each.meant) for each in fresh.corrections(question)]
+
+    assert reader.corrections("zookeper upgrdes") == []
+    assert meant("zookeper upgrdes") == [("zookeper", "zookeeper"), ("upgrdes", "upgrades")]
+    assert meant("zookeeper upgrade on Sunday") == []
+    assert meant("kuberntes") == [("kuberntes", "kubernetes")]  # the nearer of the two
+    assert meant("kuberntas") == [("kuberntas", "kubernatas")]
+    assert meant("whiskey") == [("whiskey", "whisky")]  # the index alone has it
+    assert [hit.chunk_id for hit in fresh.search("upgrades", 5)] == [7]
+
+
 def plain_distance(one: str, other: str) -> int:
     rows = [list(range(len(other) + 1))]
     for at, letter in enumerate(one, start=1):

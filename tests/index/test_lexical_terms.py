@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from agentm_assets.index.lexical_terms import (
     _RUNS,
     characters,
+    compounds,
     identifiers,
     lone_characters,
     normal,
@@ -34,7 +35,9 @@ def test_words(text: str, expected: list[str]):
     assert words(normal(text)) == expected
 
 
-MIXED = st.text("aBz_19 .:/@+#-\u00e9\u0301\u0434\u05d0\u200d\u203f\x1c\x1f\x85\u2028\u3000\n\t")
+MIXED = st.text(
+    "aBz_19 %[(!`.:/@+#-\u00e9\u0301\u0434\u05d0\u200d\u203f\x1c\x1f\x85\u2028\u3000\n\t"
+)
 
 
 @given(MIXED, st.lists(MIXED))
@@ -44,6 +47,7 @@ def test_what_is_looked_up_between_blanks_is_what_the_whole_text_gives(text: str
     found = text_terms(text)
     assert set(found.identifiers.split()) == set(identifiers(text))
     assert set(found.parts.split()) == set(words(" ".join(parts(text))))
+    assert set(found.characters.split()) == set(characters(text))
 
 
 def test_remembered_runs_are_forgotten_when_they_fill_their_room():
@@ -165,3 +169,11 @@ def test_terms_cost_linear_time(shape: str, growth: Callable[..., float]):
             sum(1 for _ in find(normal(text)))
 
     assert growth(lambda: work(shape * 20_000), lambda: work(shape * 80_000), 0.01) < 8
+
+
+def test_compounds_are_words_of_two_names_or_more():
+    parts = frozenset({"boil", "detect", "c"})
+    assert compounds("set boilDetectC, boil_detect_c and python3 v2 of_ plain " + "aB" * 150) == {
+        "boildetectc": parts,
+        "boil_detect_c": parts,
+    }

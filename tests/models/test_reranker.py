@@ -13,6 +13,7 @@ from agentm_assets.models.reranker_folder import (
     RerankFailed,
     describe_reranker,
     files_stamp,
+    reranker_trouble,
 )
 
 Build = Callable[..., Path]
@@ -91,6 +92,16 @@ def test_a_missing_file_is_named_with_the_cure(folder: Path, missing: str) -> No
     (folder / missing).unlink()
     with pytest.raises(RerankerUnusable, match=f"{missing} is missing.*reranker.folder"):
         Reranker.open(folder)
+
+
+def test_the_cure_names_what_names_the_folder(folder: Path) -> None:
+    error = RerankerUnusable(folder, "it does not load")
+    by_key = reranker_trouble(error, by_variable=False)
+    by_variable = reranker_trouble(error, by_variable=True)
+    assert "config set reranker.folder" in by_key
+    assert "AGENTM_RERANKER names it" in by_variable
+    assert "config set" not in by_variable
+    assert f"in {folder} can't be used: it does not load" in by_variable
 
 
 @pytest.mark.parametrize("damaged", ["model.onnx", "tokenizer.json"])

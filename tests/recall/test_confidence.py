@@ -192,3 +192,42 @@ def test_a_question_with_an_unknown_name_is_no_answer(
 @given(name=st.text())
 def test_names_are_looked_up_as_the_index_keys_them(name: str) -> None:
     assert names._key(name) == name_key(name)
+
+
+@pytest.mark.parametrize(
+    ("question", "verdict"),
+    [
+        ("boilDetectC", "answer"),
+        ("what is boilDetectC set to?", "answer"),
+        ("boil_detect_c", "answer"),
+        ("max_retry_backoff_ms", "answer"),
+        ("maxRetryBackoffMs", "answer"),
+        ("OTC_THRESHOLD_C", "answer"),
+        ("boilDetectD", "none"),  # one of its parts stands in no section with the others
+        ("boilRetryC", "none"),
+    ],
+)
+def test_an_identifier_in_its_other_spelling_is_known(
+    vault_of: Callable[[Mapping[str, str]], Asker], question: str, verdict: Verdict
+) -> None:
+    notes = {f"n{n}.md": f"# Note {n}\n\nPlain words about tea number {n}.\n" for n in range(150)}
+    asker = vault_of(
+        notes
+        | {
+            "boil.md": "# Boil\n\nThe kettle stops when `boil_detect_c` says 96.\n",
+            "retry.md": "# Retry\n\nWe set `maxRetryBackoffMs` to 500.\n",
+            "otc.md": "# Threshold\n\nThe lid opens at `otcThresholdC`.\n",
+        }
+    )
+    assert asker.ask(question).verdict == verdict
+
+
+def test_a_name_that_a_hit_spells_otherwise_is_no_unknown_one(
+    vault_of: Callable[[Mapping[str, str]], Asker],
+) -> None:
+    lexical = vault_of({"kettle.md": "# Kettle\n\nSet `boil_detect_c`.\n"}).sources().lexical
+    known = {"boildetectc"}
+    assert names.unknown_names("is boilDetectC set?", (), lexical) == ("boilDetectC",)
+    assert names.unknown_names("is boilDetectC set?", (), lexical, known) == ()
+    terms = dict(lexical.question_terms("boilDetectC zeppelin"))
+    assert names.unseen_share(terms, lexical, known) == 0.5

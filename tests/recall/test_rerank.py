@@ -249,6 +249,7 @@ def test_a_model_that_is_no_use_leaves_recall_as_it_was(
         judged.env["AGENTM_RERANKER_SHA256"] = "0" * 64
     answer = judged.ask(QUESTION)
     assert said(answer).startswith("not reranked: the reranker in ")
+    assert "AGENTM_RERANKER names it" in said(answer)
     assert str(model_folder) in said(answer)
     assert [hit.path for hit in answer.hits] == expected
 

@@ -93,3 +93,44 @@ def test_what_is_of_the_asked_time_is_not_folded_under_what_is_not(asker: Asker)
     question = "rain, barrel, cellar, pump and water on 2026-08-12"
     assert asker.paths(question)[:2] == ["undated.md", "rain.md"]
     assert asker.ask("rain, barrel, cellar, pump and water").hits[0].duplicates == ("rain.md",)
+
+
+def dated(asker: Asker, **days: str) -> Asker:
+    asker.write(
+        {
+            f"{name}.md": f"---\ncaptured: {day}\n---\n# Kettle\n\n"
+            "The kettle happened to leak, as in March 2019.\n"
+            for name, day in days.items()
+        }
+    )
+    asker.index()
+    return asker
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("what happened to the kettle last week", "2026-08-10 to 2026-08-16"),
+        ("did the kettle leak this morning?", "2026-08-19"),
+        ("did the kettle leak since yesterday?", "since 2026-08-18"),
+    ],
+)
+def test_a_relative_time_at_which_nothing_was_captured_has_no_answer(
+    asker: Asker, question: str, said: str
+) -> None:
+    answer = dated(asker, old="2026-05-04").ask(question)
+    assert [hit.path for hit in answer.hits] == ["old.md"]
+    assert (answer.verdict, answer.confidence < 0.5) == ("weak", True)
+    assert f"nothing was captured in that time ({said})" in (answer.why or "")
+
+
+def test_where_something_was_captured_then_the_verdict_is_as_ever(asker: Asker) -> None:
+    answer = dated(asker, old="2026-05-04", new="2026-08-12").ask("did the kettle leak last week?")
+    assert (answer.verdict, answer.hits[0].path) == ("answer", "new.md")
+    assert "nothing was captured" not in (answer.why or "")
+
+
+def test_a_named_time_may_be_what_a_note_is_about(asker: Asker) -> None:
+    answer = dated(asker, old="2026-05-04").ask("did the kettle leak in March 2019?")
+    assert answer.verdict == "answer"
+    assert "nothing was captured in that time (2019-03-01 to 2019-03-31)" in (answer.why or "")

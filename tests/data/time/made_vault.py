@@ -1,8 +1,8 @@
 """A made vault in which only the time of capture tells the notes of a subject apart.
 
 Each subject has a note for each of the same days, in much the same words: what a question says
-about time is all that decides. A quarter of the notes has its day in the file's name alone; each subject
-has notes without a day.
+about time is all that decides. A quarter of the notes has its day in the file's name alone; each
+subject has notes without a day.
 """
 
 DAYS = (
