@@ -22,10 +22,7 @@ from agentm_assets.recall.pool import Candidate, Pool
 from agentm_assets.recall.question import Asked
 
 ABOUT_BONUS = 0.3
-"""For a section whose heading or title holds all the names of the question."""
-
-TITLE_SHARE = 0.5
-"""What a name counts that stands in the title alone: it says as much of every section."""
+"""For a section whose heading holds all the names of the question."""
 
 _WORD = re.compile(r"\w+")
 
@@ -142,19 +139,17 @@ def _best_of_notes(arms: Mapping[str, float], pool: Pool) -> dict[str, float]:
 
 
 def _about(pool: Pool, asked: Asked) -> dict[str, float]:
-    """For what an arm found: the share of the names in the question that stand in its title or
-    heading. BM25 hardly weighs the name of one who speaks in half of all sections, and yet a
-    question about her asks for what she said."""
+    """For what an arm found: the share of the names in the question that stand in its heading. BM25
+    hardly weighs the name of one who speaks in half of all sections, and yet a question about her
+    asks for what she said. The title says as much of every section."""
     if not asked.names:
         return {}
     found: dict[str, float] = {}
     for key in pool.lexical.keys() | pool.dense.keys():
-        candidate = pool.candidates[key]
         hit = pool.lexical.get(key) or pool.dense[key]
         own = asked.names & _words(hit.chunk.header_path.rpartition(" > ")[2])
-        above = (asked.names & _words(candidate.note.title)) - own
-        if own or above:
-            found[key] = (len(own) + TITLE_SHARE * len(above)) / len(asked.names)
+        if own:
+            found[key] = len(own) / len(asked.names)
     return found
 
 

@@ -53,7 +53,7 @@ class Signs:
     """Nearness in meaning: its own, also when only words found it, and that of the section before
     it: what is talked of there goes on here."""
     about: float
-    """Share of the question's names that its heading, and less so its title, bear."""
+    """Share of the question's names that its heading bears."""
     answers: float
     """`held` of the section before it, when that one asks."""
     time: float
