@@ -7,12 +7,15 @@ import dagster as dg
 
 from agentm_assets.enrichment.assets import coverage, notes, review
 from agentm_assets.enrichment.assets import jobs as enrichment_jobs
+from agentm_assets.evaluation.assets import jobs as evaluation_jobs
+from agentm_assets.evaluation.assets import scores
 from agentm_assets.index.assets import checks, jobs, sources, tables
 from resources.embedder import EmbedderResource
 from resources.models import ModelsResource
 from resources.progress import ProgressReporter
 from resources.workspace import WorkspaceResource
 from schedules.enrichment import hourly_enrichment, nightly_enrichment
+from schedules.evaluation import daily_recall_scores
 from schedules.index import hourly_reconcile, nightly_verify
 from schedules.prune import nightly_prune, prune_history
 from sensors.failed_runs import failed_runs
@@ -38,9 +41,10 @@ def build_defs(overrides: Mapping[str, object] | None = None) -> dg.Definitions:
             notes.reenriched_notes,
             review.review_queue,
             coverage.coverage,
+            *scores.ASSETS,
         ],
         asset_checks=checks.CHECKS,
-        jobs=[*jobs.JOBS, *enrichment_jobs.JOBS, prune_history],
+        jobs=[*jobs.JOBS, *enrichment_jobs.JOBS, *evaluation_jobs.JOBS, prune_history],
         sensors=[vault_files, rules_file, failed_runs],
         schedules=[
             hourly_reconcile,
@@ -48,6 +52,7 @@ def build_defs(overrides: Mapping[str, object] | None = None) -> dg.Definitions:
             nightly_enrichment,
             nightly_verify,
             nightly_prune,
+            daily_recall_scores,
         ],
         resources=resources | dict(overrides or {}),
         executor=dg.in_process_executor,

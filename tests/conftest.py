@@ -104,3 +104,75 @@ def git(vault: Path) -> Callable[..., str]:
     run("add", "-A")
     run("commit", "-q", "--allow-empty", "-m", "start")
     return run
+
+
+def build_cross_encoder(
+    folder: Path, synonyms: tuple[tuple[str, ...], ...], *, outputs: int = 1, first: float = 0.0
+) -> Path:
+    """A real ONNX cross-encoder that counts how many words of the question the section holds.
+
+    Each group of `synonyms` is one word to it; words of no group are unknown to it. It gives
+    `outputs` numbers, `first` and then the count, or the count alone.
+    """
+    import numpy as np
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    folder.mkdir(parents=True, exist_ok=True)
+    words = [word for group in synonyms for word in group]
+    ids = {word: at for at, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *words])}
+    tokenizer = Tokenizer(models.WordLevel(ids, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+
+    table = np.zeros((len(ids), len(synonyms)), np.float32)
+    for at, group in enumerate(synonyms):
+        for word in group:
+            table[ids[word], at] = 1.0
+    constants = {
+        "table": table,
+        "one": np.asarray([1.0], np.float32),
+        "last": np.asarray([2], np.int64),
+        "words": np.asarray([1], np.int64),
+        "bias": np.asarray([[first] * (outputs - 1)], np.float32).reshape(1, outputs - 1),
+    }
+    nodes = [
+        helper.make_node("Gather", ["table", "input_ids"], ["x"]),
+        helper.make_node("Transpose", ["x"], ["xt"], perm=[0, 2, 1]),
+        helper.make_node("MatMul", ["x", "xt"], ["same"]),
+        helper.make_node("Cast", ["token_type_ids"], ["of_section"], to=TensorProto.FLOAT),
+        helper.make_node("Sub", ["one", "of_section"], ["of_question"]),
+        helper.make_node("Unsqueeze", ["of_section", "words"], ["columns"]),
+        helper.make_node("Mul", ["same", "columns"], ["held"]),
+        helper.make_node("ReduceMax", ["held", "last"], ["best"], keepdims=0),
+        helper.make_node("Mul", ["best", "of_question"], ["counted"]),
+        helper.make_node("ReduceSum", ["counted", "words"], ["count"], keepdims=1),
+        helper.make_node("Concat", ["bias", "count"], ["logits"], axis=1),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "overlap",
+        [
+            helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "sequence"])
+            for name in ("input_ids", "token_type_ids")
+        ],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", outputs])],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+    onnx.checker.check_model(model)
+    onnx.save(model, str(folder / "model.onnx"))
+    return folder
+
+
+@pytest.fixture(scope="session", name="build_cross_encoder")
+def build_cross_encoder_fixture() -> Callable[..., Path]:
+    """`build_cross_encoder(folder, synonyms, outputs=1, first=0.0)`."""
+    return build_cross_encoder

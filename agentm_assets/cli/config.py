@@ -46,6 +46,7 @@ def show(
         "state_dir": str(location.state_dir),
         "cache_dir": str(location.cache_dir),
         "embedder_model": settings.embedder_model,
+        "reranker": settings.reranker,
     }
     if as_json:
         print_json(values)
@@ -70,7 +71,10 @@ def path(as_json: JsonOption = False) -> None:
 
 @app.command("set")
 def set_key(
-    key: Annotated[str, typer.Argument(help="storage.root, storage.backend or embedder.model.")],
+    key: Annotated[
+        str,
+        typer.Argument(help="storage.root, storage.backend, embedder.model or reranker.folder."),
+    ],
     value: Annotated[str, typer.Argument(help="The new value.")],
     profile: ProfileOption = None,
     as_json: JsonOption = False,

@@ -17,7 +17,7 @@ from agentm_assets.cli.output import (
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from agentm_assets.recall.answer import Answer, Hit
+    from agentm_assets.recall.answer import Answer, Grounds, Hit
 
 _STYLES = {"answer": "bold green", "weak": "bold yellow", "none": "bold red"}
 _SAID = {
@@ -99,8 +99,16 @@ def _print(answer: "Answer", *, explain: bool) -> None:
     head = Text(_SAID[answer.verdict], style=_STYLES[answer.verdict])
     head.append(f"  (confidence {answer.confidence:.2f}, {answer.mode})", style="dim")
     console.print(head)
+    if explain and answer.grounds is not None:
+        console.print(Text(_grounds(answer.grounds), style="dim"))
     if answer.why:
         console.print(Text(printable(answer.why), style="yellow"))
+    reranked = answer.trace.rerank
+    if explain and reranked is not None:
+        said = f"reranked: {reranked.pairs} sections in {reranked.ms:.0f} ms by {reranked.model}"
+        console.print(
+            Text(printable(f"{said}; {reranked.why}" if reranked.why else said), style="dim")
+        )
     for place, hit in enumerate(answer.hits, start=1):
         console.print()
         console.print(_heading(place, hit))
@@ -134,6 +142,29 @@ def _snippet(hit: "Hit") -> "Text":
     return text.append(printable(hit.snippet[at:]))
 
 
+def _grounds(found: "Grounds") -> str:
+    """What speaks for the verdict and against it, on one line."""
+    held = (
+        "no telling word" if found.words is None else f"{found.words:.0%} of the words in one hit"
+    )
+    said = [held]
+    if found.meaning is not None:
+        said.append(f"cosine {found.meaning:.2f}")
+    if found.unseen:
+        said.append(f"{found.unseen:.0%} of the words in no section")
+    if found.speaker is not None:
+        said.append(f"of the speaker asked about {found.speaker:+.2f}")
+    if found.named:
+        said.append("what is named is mentioned")
+    if found.unknown_name:
+        said.append("a name that no note holds")
+    if found.unknown_thing:
+        said.append("an issue, commit or page that no note mentions")
+    if found.in_time:
+        said.append("of the asked time")
+    return f"rests on: {'; '.join(said)}"
+
+
 def _explanation(hit: "Hit") -> str:
     parts = hit.parts
     found = [f"score {hit.score:.3f}"]
@@ -143,6 +174,8 @@ def _explanation(hit: "Hit") -> str:
         found.append(f"meaning: rank {parts.dense_rank}, cosine {parts.dense_score:.3f}")
     if parts.entity:
         found.append("mentions what the question names")
+    if parts.rerank is not None:
+        found.append(f"reranked: {parts.rerank:.3f}")
     if parts.penalties:
         found.append(f"lowered to {parts.penalty:.2f} by {', '.join(parts.penalties)}")
     found.append(f"bytes {hit.start} to {hit.end}")

@@ -1,12 +1,13 @@
 """Everything that can be configured, validated, with `AGENTM_*` variables over `agentm.toml`."""
 
 import difflib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -20,6 +21,10 @@ from agentm_assets.config.vault import DEVICE_LOCAL, VAULT, VaultLocation, locat
 
 DEFAULT_EMBEDDER = "all-MiniLM-L6-v2"
 
+DEFAULT_BUDGET_MS = 150
+"""For a warm question: with a MiniLM of six layers on two free cores it holds 12 sections of 180
+tokens, or all 20 of up to 100 (docs/performance.md)."""
+
 VARIABLES: Mapping[str, str] = MappingProxyType(
     {
         "AGENTM_CONFIG": "path of agentm.toml",
@@ -31,9 +36,23 @@ VARIABLES: Mapping[str, str] = MappingProxyType(
         "AGENTM_CHEAP_MODEL": "cheaper model beside it, for what it proves to judge as well",
         "AGENTM_MODEL_KEY": "key for a model's server that is no vendor's own",
         "AGENTM_HOOKS": "off: hooks do nothing (an agent that agentm itself asks has it)",
+        "AGENTM_RERANKER": "folder of a cross-encoder that reranks; empty for none",
+        "AGENTM_RERANKER_SHA256": "hash that its files have to have",
+        "AGENTM_RERANKER_BUDGET_MS": "milliseconds that reranking may take in a question",
     }
 )
 """Every variable that agentm reads, with its meaning."""
+
+_LONGEST_BUDGET_MS = 600_000  # an evaluation gives all sections the time they need
+
+
+def _is_sha256(text: str) -> str:
+    if re.fullmatch("[0-9a-fA-F]{64}", text) is None:
+        raise PydanticCustomError("sha256", "should be 64 hex digits")
+    return text
+
+
+_Sha256 = Annotated[str, AfterValidator(_is_sha256)]
 
 
 class _Table(BaseModel):
@@ -60,6 +79,15 @@ class EmbedderTable(_Table):
     model: str = Field(default=DEFAULT_EMBEDDER, min_length=1)
 
 
+class RerankerTable(_Table):
+    """`[profiles.NAME.reranker]`: a cross-encoder of the operator's. `sha256` is what
+    `agentm doctor` shows for its files; another one is then refused."""
+
+    folder: str = ""
+    sha256: _Sha256 | None = None
+    budget_ms: int = Field(default=DEFAULT_BUDGET_MS, ge=1, le=_LONGEST_BUDGET_MS)
+
+
 class EntitiesTable(_Table):
     """`[profiles.NAME.entities]`: which trackers bare references such as `KET-12` belong to.
 
@@ -78,6 +106,7 @@ class ProfileTable(_Table):
 
     storage: StorageTable | None = None
     embedder: EmbedderTable = EmbedderTable()
+    reranker: RerankerTable = RerankerTable()
     entities: EntitiesTable = EntitiesTable()
     models: ModelsTable = ModelsTable()
     enrichment: EnrichmentTable = EnrichmentTable()
@@ -121,6 +150,10 @@ class Settings(BaseSettings):
 
     location: VaultLocation
     embedder_model: str = Field(min_length=1)
+    reranker: str = ""
+    reranker_by_variable: bool = False  # AGENTM_RERANKER names it
+    reranker_sha256: _Sha256 | None = None
+    reranker_budget_ms: int = Field(default=DEFAULT_BUDGET_MS, ge=1, le=_LONGEST_BUDGET_MS)
     entities: EntitiesTable = EntitiesTable()
     models: ModelsTable = ModelsTable()
     enrichment: EnrichmentTable = EnrichmentTable()
@@ -151,6 +184,10 @@ class Settings(BaseSettings):
         chosen = file.profiles.get(location.profile, ProfileTable())
         values: dict[str, Any] = {
             "embedder_model": chosen.embedder.model,
+            "reranker": chosen.reranker.folder,
+            "reranker_by_variable": "AGENTM_RERANKER" in env,
+            "reranker_sha256": chosen.reranker.sha256,
+            "reranker_budget_ms": chosen.reranker.budget_ms,
             "entities": chosen.entities,
             "models": _models(env, chosen.models),
             "enrichment": chosen.enrichment,

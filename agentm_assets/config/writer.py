@@ -15,8 +15,10 @@ from agentm_assets.config.errors import ConfigError
 from agentm_assets.config.settings import AgentmFile, read_file
 from agentm_assets.config.toml_file import read_toml
 
-KEYS = ("storage.backend", "storage.root", "embedder.model")
+KEYS = ("storage.backend", "storage.root", "embedder.model", "reranker.folder")
 """What can be written into a profile, dotted."""
+
+_PATHS = ("storage.root", "reranker.folder")
 
 
 def write_profile(
@@ -24,7 +26,7 @@ def write_profile(
 ) -> None:
     """Set `values` (keys of KEYS) in `[profiles.<profile>]` of `config_file`, creating what lacks.
 
-    A relative `storage.root` is made absolute against the current folder, now, since a later
+    A relative path is made absolute against the current folder, now, since a later
     process may start elsewhere; a URL stays as it is. `make_current` also sets the top-level
     `profile`. Keys, comments and layout of the rest are kept. The file is replaced in one step and
     the bytes are on disk when this returns; a symlinked file is replaced where it points to.
@@ -47,7 +49,7 @@ def write_profile(
     target = _subtable(_subtable(cast("Table", document), "profiles", super_table=True), profile)
     for key, value in values.items():
         section, name = key.split(".")
-        if key == "storage.root" and "://" not in value:
+        if key in _PATHS and "://" not in value:
             value = str(Path(value).expanduser().absolute())
         _subtable(target, section)[name] = value
     written = tomlkit.dumps(document)

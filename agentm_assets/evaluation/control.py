@@ -4,8 +4,12 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from agentm_assets.contract.spaces import is_in_space
+
 ITEMS = 5
 """Known items asked for before a run, fewer where there are no more."""
+
+_CLOSED = frozenset({"personal"})
 
 
 class RunVoid(Exception):
@@ -37,8 +41,14 @@ def check_control(
     if not items:
         raise RunVoid(f"{what} holds no known item to ask for, so there is nothing to measure.")
     if 2 * len(missing) > len(items):
+        some = ", ".join(_shown(name) for name in missing[:3])
         raise RunVoid(
             f"{what}: {len(missing)} of {len(items)} known items don't come back when asked for by "
-            f"their own words ({', '.join(missing[:3])}), so this run would measure a fault and is "
+            f"their own words ({some}), so this run would measure a fault and is "
             "void. Look at `agentm doctor` and at `excludes` in the storage rules."
         )
+
+
+def _shown(name: str) -> str:
+    """Why a run is void is stored outside the vault, where no path under personal/ belongs."""
+    return "a note of personal/" if is_in_space(name, _CLOSED) else name

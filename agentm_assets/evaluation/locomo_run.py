@@ -5,13 +5,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from agentm_assets.config.settings import Settings
 from agentm_assets.evaluation.bm25 import PlainBm25
 from agentm_assets.evaluation.control import KnownItem, RunVoid, check_control, draw
+from agentm_assets.evaluation.cost import Cost, Stopwatch
 from agentm_assets.evaluation.locomo import CATEGORIES, Conversation, Question
-from agentm_assets.evaluation.report import DEPTH, Provenance, Ranked, Verdicts, recall_table
+from agentm_assets.evaluation.report import (
+    DEPTH,
+    Provenance,
+    Ranked,
+    Verdicts,
+    measures_of,
+    recall_row,
+    recall_table,
+)
+from agentm_assets.evaluation.saved import SavedQuestion, question_of
 from agentm_assets.evaluation.scratch import (
     Progress,
     build_index,
@@ -51,6 +62,8 @@ class LocomoReport:
     bm25: Rankings
     answerable: Verdicts
     unanswerable: Verdicts
+    questions: tuple[SavedQuestion, ...]  # by turns; those that are not scored are left out
+    cost: Cost
     provenance: Provenance
 
     def json(self) -> dict[str, object]:
@@ -64,8 +77,41 @@ class LocomoReport:
             "answerable": self.answerable.json(),
             "unanswerable": self.unanswerable.json(),
             "answerable_lost": self.answerable.none,
+            **self.cost.json(),
             **self.provenance.json(),
         }
+
+    def measures(self) -> dict[str, float | None]:
+        """Every figure that a bar may name."""
+        rows = {
+            "turn": recall_table(self.ours.turns),
+            "session": recall_table(self.ours.sessions),
+            **self.cost.json(),
+        }
+        negatives = self.unanswerable
+        return {
+            **measures_of(rows),
+            "negatives.rejected": negatives.none / negatives.n if negatives.n else None,
+            "answerable.lost": float(self.answerable.none),
+        }
+
+
+def locomo_measures(conversations: Sequence[Conversation]) -> frozenset[str]:
+    """The names of what a run over these conversations measures, known before it."""
+    asked = [question for talk in conversations for question in talk.questions]
+    groups = {
+        CATEGORIES[each.category]
+        for each in asked
+        if each.category != UNANSWERABLE and each.evidence
+    }
+    row = {**recall_row(()), "by_category": {name: recall_row(()) for name in groups}}
+    cost = Cost.of(Stopwatch()).json()
+    return frozenset(
+        {
+            *measures_of({"turn": row, "session": row, **cost}),
+            *("negatives.rejected", "answerable.lost"),
+        }
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +120,7 @@ class _Asked:
 
     answerable: bool
     verdict: Verdict
+    saved: SavedQuestion | None
     turns: Ranked | None
     sessions: Ranked | None
     bm25_turns: Ranked | None
@@ -96,6 +143,7 @@ def run_locomo(
     began = time.monotonic()
     total = sum(len(each.questions) for each in conversations)
     asked: list[_Asked] = []
+    watch = Stopwatch()
     with temporary_state(env) as (folder, state_env):
         own_env = without_configuration(state_env, folder)
         vaults = [
@@ -108,7 +156,7 @@ def run_locomo(
             on_progress("index", number, len(vaults))
             with _opened(settings, own_env, lexical=embedder is None) as sources:
                 _check(talk, sources, seed)
-                for answered in _ask_all(talk, sources):
+                for answered in _ask_all(talk, sources, watch):
                     asked.append(answered)
                     on_progress("ask", len(asked), total)
     return LocomoReport(
@@ -116,6 +164,8 @@ def run_locomo(
         bm25=Rankings(_there(a.bm25_turns for a in asked), _there(a.bm25_sessions for a in asked)),
         answerable=Verdicts.count([a.verdict for a in asked if a.turns]),
         unanswerable=Verdicts.count([a.verdict for a in asked if not a.answerable]),
+        questions=tuple(a.saved for a in asked if a.saved is not None),
+        cost=Cost.of(watch),
         provenance=Provenance(
             corpus_sha256=corpus_sha256,
             seed=seed,
@@ -165,22 +215,28 @@ def _check(talk: Conversation, sources: Sources, seed: int) -> None:
     )
 
 
-def _ask_all(talk: Conversation, sources: Sources) -> Iterator[_Asked]:
+def _ask_all(talk: Conversation, sources: Sources, watch: Stopwatch) -> Iterator[_Asked]:
     turns, sessions = PlainBm25(talk.turn_texts()), PlainBm25(talk.notes)
     session_of = {turn: path for path, held in talk.turns.items() for _start, turn in held}
+    options = RecallOptions(now=NOW, k=DEPTH)
     for number, question in enumerate(talk.questions, start=1):
-        answer = recall(question.text, RecallOptions(now=NOW, k=DEPTH), sources)
-        answerable = question.category != UNANSWERABLE
-        if not answerable or not question.evidence:
-            yield _Asked(answerable, answer.verdict, None, None, None, None)
-            continue
+        answer = watch.timed(partial(recall, question.text, options, sources))
         row = _Row(talk.name, number, question)
+        if question.category == UNANSWERABLE:
+            negative = question_of(row.ranked((), frozenset()), answer.verdict, question.text)
+            yield _Asked(False, answer.verdict, negative, None, None, None, None)
+            continue
+        if not question.evidence:
+            yield _Asked(True, answer.verdict, None, None, None, None, None)
+            continue
         # Evidence may name a turn that the talk does not hold: it counts as not found.
         right = frozenset(session_of.get(turn, turn) for turn in question.evidence)
+        ranked = row.ranked(_turns(talk, question.text, sources), question.evidence)
         yield _Asked(
-            answerable,
+            True,
             answer.verdict,
-            row.ranked(_turns(talk, question.text, sources), question.evidence),
+            question_of(ranked, answer.verdict, question.text),
+            ranked,
             row.ranked([hit.path for hit in answer.hits], right),
             row.ranked(turns.rank(question.text, DEPTH), question.evidence),
             row.ranked(sessions.rank(question.text, DEPTH), right),

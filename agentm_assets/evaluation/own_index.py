@@ -25,11 +25,11 @@ def why_not_current(settings: Settings, env: Mapping[str, str], scan: Scan) -> s
         with FactsReader.open(location.facts_file) as facts:
             changed = pending_changes(scan, facts.manifest(), facts.attachments()).count
             chunks = facts.counts.chunks
+        if changed:
+            return f"{changed:,} files changed since its last pass"
         vectors = VectorReader.open(location.vectors_dir).count
     except ServingUnreadable as error:
         return str(error)
-    if changed:
-        return f"{changed:,} files changed since its last pass"
     if vectors != chunks:
         return f"it has {vectors:,} vectors for {chunks:,} sections"
     if _older_extraction(settings):

@@ -1,7 +1,7 @@
 """What a run found, and its JSON shape."""
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
@@ -12,6 +12,7 @@ DEPTH = 10
 """Places of a ranking that are looked at."""
 
 _PACKAGES = ("agentm", "duckdb", "numpy", "onnxruntime", "tantivy")
+_INTERVAL = "interval"
 _DIGITS = 4  # of a share: a question of 10,000
 
 
@@ -50,7 +51,7 @@ class Verdicts:
             "answer": self.answer,
             "weak": self.weak,
             "none": self.none,
-            "interval": _interval(self.none, self.n),
+            _INTERVAL: _interval(self.none, self.n),
         }
 
 
@@ -94,6 +95,21 @@ def versions() -> dict[str, str]:
     return found
 
 
+def measures_of(rows: Mapping[str, object]) -> dict[str, float | None]:
+    """The single figures of rows by "ROW.FIGURE", those of a group by "ROW.GROUP.FIGURE"."""
+    found: dict[str, float | None] = {}
+    for name, row in rows.items():
+        if not isinstance(row, Mapping):
+            continue
+        for key, value in row.items():
+            if key != _INTERVAL and (value is None or isinstance(value, int | float)):
+                found[f"{name}.{key}"] = value
+            elif key == "by_category" and isinstance(value, Mapping):
+                nested = measures_of(value)
+                found |= {f"{name}.{group}": share for group, share in nested.items()}
+    return found
+
+
 def recall_row(questions: Sequence[Ranked]) -> dict[str, object]:
     """Fractional recall and MRR, means over questions; null of no question."""
     return {
@@ -112,7 +128,7 @@ def hit_row(questions: Sequence[Ranked]) -> dict[str, object]:
         "n": len(questions),
         **{f"hit@{k}": _share(hits) for k, hits in within.items()},
         "mrr": _mrr(questions),
-        "interval": _interval(int(sum(within[5])), len(questions)),
+        _INTERVAL: _interval(int(sum(within[5])), len(questions)),
     }
 
 

@@ -19,7 +19,12 @@ from agentm_assets.storage.selection import open_vault
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how many are done and how many there are."""
 
-_KEPT = "AGENTM_EMBEDDER_MODEL"
+_KEPT = (
+    "AGENTM_EMBEDDER_MODEL",
+    "AGENTM_RERANKER",
+    "AGENTM_RERANKER_SHA256",
+    "AGENTM_RERANKER_BUDGET_MS",
+)
 
 
 @contextmanager
@@ -35,12 +40,12 @@ def temporary_state(env: Mapping[str, str]) -> Iterator[tuple[Path, dict[str, st
 
 
 def without_configuration(env: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """The environment with agentm's defaults, but for the model that it names: what is measured on
+    """The environment with agentm's defaults, but for the models that it names: what is measured on
     a published corpus must not depend on the rules of somebody's vault."""
     kept = {
         name: value
         for name, value in env.items()
-        if name == _KEPT or not (name.startswith("AGENTM_") or name == "MEMORY_VAULT_PATH")
+        if name in _KEPT or not (name.startswith("AGENTM_") or name == "MEMORY_VAULT_PATH")
     }
     return {**kept, "XDG_CONFIG_HOME": str(folder / "config")}
 

@@ -70,7 +70,7 @@ def find_urls(masked: str, context: EntityContext) -> tuple[list[Found], list[tu
     """
     found: list[Found] = []
     spans: list[tuple[int, int]] = []
-    for match in _URL.finditer(masked):
+    for match in _URL.finditer(masked) if _may_hold_url(masked) else ():
         start = match.start()
         url = _trim(match[0], masked[start - 1 : start])
         end = start + len(url)
@@ -88,7 +88,7 @@ def find_urls(masked: str, context: EntityContext) -> tuple[list[Found], list[tu
                     named.number,
                 )
             )
-    for match in _SSH_REPO.finditer(masked):
+    for match in _SSH_REPO.finditer(masked) if "github.com" in masked else ():
         spelled = match[1].rstrip(".")
         spans.append(match.span())
         for named in read_github_url("github.com", spelled.split("/"), "", None).named:
@@ -97,6 +97,11 @@ def find_urls(masked: str, context: EntityContext) -> tuple[list[Found], list[tu
             )
     spans.sort()
     return found, spans
+
+
+def _may_hold_url(masked: str) -> bool:
+    """What every match of `_URL` has, at a tenth of its price: most notes have no URL."""
+    return "://" in masked or "github.com/" in masked.lower()
 
 
 def name_url(url: str, context: EntityContext) -> tuple[Named, ...]:

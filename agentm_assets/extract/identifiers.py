@@ -20,7 +20,6 @@ from agentm_assets.extract.word_lists import (
 LONGEST = 80
 """Longer tokens are data: keys, hashes, encoded text."""
 
-_RUN = re.compile(r"\S+")
 _TOKEN = re.compile(r"[^\W\d](?:[\w.]*\w)?")
 _CODE_TOKEN = re.compile(r"[^\W\d](?:[\w.-]*\w)?")
 _SEPARATORS = re.compile(r"[._-]+")
@@ -44,13 +43,13 @@ def find_identifiers(text: str, *, in_code: bool = False) -> list[str]:
     In prose the targets of links and URLs are passed over: they hold the names of other things.
     """
     if in_code:
-        return [token for run in _RUN.findall(text) for token in _code_tokens(run)]
+        return [token for run in text.split() for token in _code_tokens(run)]
     text = blank_spans(text, find_link_spans(text).targets, " ")
-    runs = _RUN.findall(text)
+    runs = text.split()
     return [
         token
         for index, run in enumerate(runs)
-        if _may_hold_one(run)
+        if not (run.isalpha() and run.islower()) and _may_hold_one(run)
         for token in _prose_tokens(run, beside_noun=_beside_noun(runs, index))
     ]
 
@@ -78,7 +77,7 @@ def identifier_parts(name: str) -> list[str]:
 
 
 def _may_hold_one(run: str) -> bool:
-    """A cheap first look: most words of prose are out."""
+    """A cheap first look: most words of prose are out (those in lower case were not even asked)."""
     if "_" in run or "." in run[1:-1] or not (run.islower() or run.istitle()):
         return "://" not in run and "@" not in run and not run.lower().startswith(_HOST_PREFIX)
     return False

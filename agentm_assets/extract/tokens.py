@@ -9,6 +9,7 @@ Python source .92, 1.16; dialogue as JSON .86, 1.02; Chinese, Japanese, Russian,
 
 import re
 from bisect import bisect_left
+from functools import cached_property
 from itertools import compress
 
 _LETTER, _DIGIT, _OTHER = 1, 2, 3
@@ -38,13 +39,20 @@ class TokenMap:
         marks = text.encode("latin-1", "replace").translate(_CLASSES)
         for group in (b"\1\1\1\1", b"\1\1\1", b"\1\1", b"\2\2"):
             marks = marks.replace(group, group[:1] + b"\0" * (len(group) - 1))
-        self._starts = list(compress(range(len(marks)), marks))
-        if syllables:
-            self._starts = sorted(self._starts + syllables)
+        self._marks = marks
+        self._syllables = syllables
 
     def count(self, start: int, end: int) -> int:
         """The tokens that start in a stretch."""
+        if "_starts" not in self.__dict__:  # most notes are only counted
+            second = bisect_left(self._syllables, end) - bisect_left(self._syllables, start)
+            return len(self._marks[start:end]) - self._marks.count(0, start, end) + second
         return bisect_left(self._starts, end) - bisect_left(self._starts, start)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        starts = list(compress(range(len(self._marks)), self._marks))
+        return sorted(starts + self._syllables) if self._syllables else starts
 
     def start_of(self, at: int, tokens: int) -> int:
         """Where the token starts that `tokens` others precede at or after `at`.

@@ -24,6 +24,7 @@ from agentm_assets.index.vectors import VectorReader
 from agentm_assets.models.export import models_folder, source_model_id
 from agentm_assets.models.manifest import ModelFolderUnusable, load_manifest
 from agentm_assets.models.tiers import NOT_CONFIGURED, TIERS, open_tiers
+from agentm_assets.models.reranker_folder import RerankerUnusable, RerankFailed, reranker_trouble
 from agentm_assets.models.weights import ModelUnavailable, WeightsRefused, locate
 from agentm_assets.storage.seam import Capabilities, StorageError
 from agentm_assets.storage.selection import open_vault, storage_preview
@@ -75,6 +76,7 @@ def diagnose(
         lambda: _disk(location.state_dir),
         lambda: _model(settings),
         lambda: _tiers(settings, env),
+        lambda: _reranker(settings),
         lambda: _facts(location.facts_file),
         lambda: _lexical(location.lexical_dir),
         lambda: _vectors(location.vectors_dir, settings),
@@ -223,6 +225,29 @@ def _tiers(settings: Settings, env: Mapping[str, str]) -> Diagnosis:
         cure = "mend that; until then its notes wait, captured and found as ever"
         return Diagnosis("tiers", "warn", " | ".join([reached, *wrong]), cure)
     return Diagnosis("tiers", "ok", reached)
+def _reranker(settings: Settings) -> Diagnosis:
+    if not settings.reranker:
+        return Diagnosis("reranker", "ok", "none is named; recall ranks by words and meaning")
+    from agentm_assets.models.reranker import Reranker  # imports onnxruntime
+
+    folder = Path(settings.reranker).expanduser()
+    try:
+        model = Reranker.open(folder, pinned=settings.reranker_sha256)
+        ms = model.longest_pair_ms()
+    except RerankerUnusable as error:
+        said = reranker_trouble(error, by_variable=settings.reranker_by_variable)
+        return Diagnosis("reranker", "warn", said, "recall goes on without it until then")
+    except RerankFailed as error:
+        return Diagnosis("reranker", "warn", str(error), "recall goes on without it until then")
+    budget = settings.reranker_budget_ms
+    message = (
+        f"{model.name}, sha256 {model.sha256}: {ms:.0f} ms for a pair of {model.max_tokens} "
+        f"tokens, budget {budget} ms"
+    )
+    if ms > budget:
+        cure = "raise reranker.budget_ms, or name a smaller model"
+        return Diagnosis("reranker", "warn", message, cure)
+    return Diagnosis("reranker", "ok", message)
 
 
 def _facts(file: Path) -> Diagnosis:

@@ -66,6 +66,9 @@ def embed_pending(
                     rows = connection.execute(_PENDING, [model, FETCH]).fetchall()
                 on_progress("embed", texts - waiting, texts)
                 if not rows:
+                    if embedded:
+                        with store.transaction(last=True):
+                            pass
                     return EmbedReport(model, texts, embedded, 0, time.monotonic() - began)
                 for start in range(0, len(rows), SLICE):
                     part = rows[start : start + SLICE]

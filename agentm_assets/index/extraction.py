@@ -12,11 +12,12 @@ from collections import deque
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from agentm_assets.contract.findings import Finding
 from agentm_assets.contract.rules import LoadedRules
 from agentm_assets.index.build import build_note
+from agentm_assets.index.note_tables import NoteTables, note_tables
 from agentm_assets.index.rows import IndexedNote
 from agentm_assets.storage.vault import FileEntry, NoteUnreadable, Vault, content_hash
 
@@ -58,33 +59,36 @@ class Extracted:
     """A batch, done. Files that are gone by now are in none of the lists."""
 
     size: int  # files in the batch
-    notes: list[IndexedNote] = field(default_factory=list)
-    touched: list[FileEntry] = field(default_factory=list)  # same bytes and build as known
-    unreadable: list[FileEntry] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)  # one an unreadable file
+    tables: NoteTables
+    touched: list[FileEntry]  # same bytes and build as known
+    unreadable: list[FileEntry]
+    findings: list[Finding]  # one an unreadable file
 
 
 def extract_batch(work: Extraction, batch: Batch) -> Extracted:
     """Read every file of a batch, and extract those whose bytes or build differ from the known."""
-    done = Extracted(len(batch.entries))
+    notes: list[IndexedNote] = []
+    touched: list[FileEntry] = []
+    unreadable: list[FileEntry] = []
+    findings: list[Finding] = []
     for entry in batch.entries:
         try:
             data = work.vault.read_bytes(entry.path)
         except FileNotFoundError:
             continue  # gone since the scan: the next pass sees the deletion
         except NoteUnreadable as error:
-            done.unreadable.append(entry)
-            done.findings.append(Finding(entry.path, None, error.code, error.message, error.cure))
+            unreadable.append(entry)
+            findings.append(Finding(entry.path, None, error.code, error.message, error.cure))
             continue
         digest = content_hash(data)
         known = batch.known.get(entry.path, _UNKNOWN)
         built = known.built_for
         current = built == work.built_for or (work.rules is None and built != "")
         if digest == known.content_hash and current:
-            done.touched.append(entry)
+            touched.append(entry)
         else:
-            done.notes.append(build_note(entry, data, digest, work.rules))
-    return done
+            notes.append(build_note(entry, data, digest, work.rules))
+    return Extracted(len(batch.entries), note_tables(notes), touched, unreadable, findings)
 
 
 _UNKNOWN = Known("", "")

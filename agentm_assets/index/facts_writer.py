@@ -17,7 +17,7 @@ from agentm_assets.index.facts_schema import (
     PER_NOTE_TABLES,
     SCHEMA_VERSION,
 )
-from agentm_assets.index.rows import IndexedNote, LinkRow, NoteRow, values_of
+from agentm_assets.index.rows import IndexedNote, LinkRow, values_of
 from agentm_assets.index.serving import ServingUnreadable
 
 BUSY_SECONDS = 30.0
@@ -251,7 +251,7 @@ def _drop(connection: sqlite3.Connection, paths: Sequence[str]) -> None:
 
 def _insert(connection: sqlite3.Connection, indexed: IndexedNote) -> None:
     note = indexed.note
-    values = _stored(note)
+    values = tuple(_as_json(v) if isinstance(v, tuple) else v for v in values_of(note))
     marks = ", ".join("?" * len(values))
     note_id = connection.execute(
         f"INSERT INTO notes ({NOTE_COLUMNS}) VALUES ({marks})", values
@@ -292,7 +292,7 @@ def _insert(connection: sqlite3.Connection, indexed: IndexedNote) -> None:
 def _insert_links(connection: sqlite3.Connection, note_id: int, links: Iterable[LinkRow]) -> None:
     connection.executemany(
         "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        ((note_id, *_stored(link)[1:]) for link in links),
+        ((note_id, *values_of(link)[1:-1], _as_json(link.candidates)) for link in links),
     )
 
 
@@ -308,11 +308,11 @@ def _update(
         connection.execute(f"INSERT INTO {table} VALUES ({marks})", row)
 
 
-def _stored(row: NoteRow | LinkRow) -> tuple[str | int | None, ...]:
-    """The row's values; lists as JSON."""
-    return tuple(
-        json.dumps(v, ensure_ascii=False) if isinstance(v, tuple) else v for v in values_of(row)
-    )
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def _as_json(values: Sequence[str]) -> str:
+    return _encode(values) if values else "[]"  # most lists are empty
 
 
 def _link_order(row: LinkRow) -> tuple[str, int]:

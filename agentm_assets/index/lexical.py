@@ -16,6 +16,7 @@ from pathlib import Path
 
 import tantivy
 
+from agentm_assets.index.corrections import Correction, Dictionary, corrections_of
 from agentm_assets.index.lexical_files import (
     LexicalState,
     create_generation,
@@ -34,6 +35,7 @@ from agentm_assets.index.lexical_schema import (
     FLAT_BOOSTS,
     FORMAT,
     IDENTIFIER_BOOST,
+    TITLE_BOOST,
     LexicalDoc,
     build_document,
     build_schema,
@@ -41,12 +43,16 @@ from agentm_assets.index.lexical_schema import (
     register_analyzers,
 )
 from agentm_assets.index.lexical_terms import (
+    LONGEST_TERM,
     STOP_WORDS,
     characters,
     identifiers,
     lone_characters,
     normal,
     parts,
+    plain_words,
+    text_terms,
+    title_term,
     words,
 )
 from agentm_assets.index.serving import (
@@ -54,6 +60,7 @@ from agentm_assets.index.serving import (
     is_reported,
     report_damage,
 )
+from agentm_assets.index.word_forms import other_forms
 
 __all__ = [
     "Clause",
@@ -68,6 +75,9 @@ __all__ = [
 
 MAX_TERMS = 64
 """Terms of a question that are searched for, the rarest first: bounds a pasted page's cost."""
+
+OTHER_FORM_SHARE = 0.9
+"""What another form of an asked word earns of what the word itself would."""
 
 MAX_QUESTION_CHARS = 10_000
 MAX_DISTINCT_TERMS = 512
@@ -302,6 +312,13 @@ class LexicalReader:
             terms = _terms(view, normal(question[:MAX_QUESTION_CHARS]))
         return [(term.text, term.idf) for term in terms]
 
+    def corrections(self, question: str) -> list[Correction]:
+        """Words that no chunk has, and the known ones that were probably meant. `search` looks for
+        what it is given: add the meant ones to the question."""
+        view = self._view
+        with self._damage_reported(view):
+            return _corrections(view, normal(question[:MAX_QUESTION_CHARS]))
+
     def plan(self, question: str) -> list[Clause]:
         """What `search` asks for: for scoring a text that is not indexed by the same measure."""
         view = self._view
@@ -309,9 +326,10 @@ class LexicalReader:
             return _plan(view, normal(question[:MAX_QUESTION_CHARS]))
 
     def analyse(self, text: str) -> list[str]:
-        """The terms of any text, as `question_terms` gives them."""
+        """The terms of any text, as `question_terms` gives them, and of the parts of compounds."""
         text = normal(text)
-        return [*words(text), *characters(text)]
+        found = text_terms(text)
+        return [*found.words.split(), *found.parts.split(), *characters(text)]
 
     @contextlib.contextmanager
     def _damage_reported(self, view: _View) -> Iterator[None]:
@@ -359,6 +377,23 @@ def _terms(view: _View, question: str) -> list[_Term]:
     return [term for term in terms if term in rarest]
 
 
+def _corrections(view: _View, question: str) -> list[Correction]:
+    unknown: dict[str, str] = {}
+    for word in plain_words(question)[:MAX_DISTINCT_TERMS]:
+        for term in words(word):
+            if term not in _STEMMED_STOP_WORDS and not _seen(view, term, _WORD_FIELDS):
+                unknown.setdefault(term, word)
+
+    fields = ("window", "spelled")  # the window of a chunk has its note's title and all its text
+
+    def beginning_with(letters: str) -> list[tuple[str, int]]:
+        held = [view.searcher.terms_with_prefix(field, letters) for field in fields]
+        return [each for terms in held for each in terms]
+
+    known = Dictionary(lambda word: _seen(view, word, fields), beginning_with)
+    return corrections_of([(word, term) for term, word in unknown.items()], known)
+
+
 def _seen(view: _View, term: str, fields: Iterable[str]) -> int:
     """Chunks that have the term, in the field in which most do."""
     count = int(view.searcher.num_docs)
@@ -401,14 +436,34 @@ def _plan(view: _View, question: str) -> list[Clause]:
             continue
         for field, boost in BM25_BOOSTS.items():
             plan.append(Clause(field, term.text, boost, False, _seen(view, term.text, (field,))))
+        plan += _by_other_forms(view, term)
         for field, boost in FLAT_BOOSTS.items():
             flat(field, term.text, boost, term.seen)
     for whole in list(dict.fromkeys(identifiers(question)))[:MAX_TERMS]:
         flat("identifiers", whole, IDENTIFIER_BOOST, _seen(view, whole, ("identifiers",)))
+    if len(question) <= LONGEST_TERM:
+        title = title_term(question)
+        flat("identifiers", title, TITLE_BOOST, _seen(view, title, ("identifiers",)))
     for part in _question_parts(question)[:MAX_TERMS]:
         seen = _seen(view, part, ("body", "parts"))
         flat("body", part, FLAT_BOOSTS["parts"], seen)
         flat("parts", part, FLAT_BOOSTS["parts"], seen)
+    return plan
+
+
+def _by_other_forms(view: _View, term: _Term) -> list[Clause]:
+    """The same asked for as "went" where the question says "go": for less than the term itself
+    earns, though a form may be rarer."""
+    count = int(view.searcher.num_docs)
+    plan: list[Clause] = []
+    for form in other_forms(term.text):
+        seen = _seen(view, form, _WORD_FIELDS)
+        if seen:
+            share = OTHER_FORM_SHARE * min(1.0, term.idf / idf(count, seen))
+            plan += [
+                Clause(field, form, boost * share, False, _seen(view, form, (field,)))
+                for field, boost in BM25_BOOSTS.items()
+            ]
     return plan
 
 

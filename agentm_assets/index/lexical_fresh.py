@@ -10,11 +10,29 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agentm_assets.index.lexical import Clause, LexicalHit, LexicalReader, idf
+from agentm_assets.index.corrections import Correction, Dictionary, corrections_of, nearer
+from agentm_assets.index.lexical import (
+    MAX_DISTINCT_TERMS,
+    MAX_QUESTION_CHARS,
+    Clause,
+    LexicalHit,
+    LexicalReader,
+    idf,
+)
 from agentm_assets.index.lexical_schema import LexicalDoc
-from agentm_assets.index.lexical_terms import characters, identifiers, normal, parts, words
+from agentm_assets.index.lexical_terms import (
+    characters,
+    identifiers,
+    normal,
+    parts,
+    plain_words,
+    text_terms,
+    title_term,
+    words,
+)
 
 _K1, _B = 1.2, 0.75
+_WORDS = ("title", "header_path", "body", "names", "parts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +53,7 @@ class AnalysedChunk:
     counts: Mapping[str, Counter[str]]
     flat: Mapping[str, frozenset[str]]
     lengths: Mapping[str, int]
+    spellings: frozenset[str]  # its words, folded, those that stemming changes in both forms
 
     def has(self, field: str, term: str) -> bool:
         if field in self.flat:
@@ -71,18 +90,47 @@ class FreshLexical:
 
     def question_terms(self, question: str) -> list[tuple[str, float]]:
         """As the index gives them; a term that only new chunks have is no unknown one."""
-        count, fields = self._base.count, ("title", "header_path", "body", "names", "parts")
+        count = self._base.count
         unknown = idf(count, 0)
         terms: list[tuple[str, float]] = []
         for term, weight in self._base.question_terms(question):
             having = 0
             if weight >= unknown:
                 having = sum(
-                    any(doc.has(field, term) for field in (*fields, "characters"))
+                    any(doc.has(field, term) for field in (*_WORDS, "characters"))
                     for doc in self._docs
                 )
             terms.append((term, idf(max(count, having), having) if having else weight))
         return terms
+
+    def corrections(self, question: str) -> list[Correction]:
+        """As the index makes them, but for words that a new chunk has; a word of a new chunk may be
+        meant as well."""
+        indexed = [
+            each
+            for each in self._base.corrections(question)
+            if not any(doc.has(field, each.unknown) for doc in self._docs for field in _WORDS)
+        ]
+        return nearer(indexed, corrections_of(self._unknown(question), self._dictionary()))
+
+    def _unknown(self, question: str) -> list[tuple[str, str]]:
+        """(word, term) of the words that no chunk has at all."""
+        least = idf(self._base.count, 0)
+        terms = {term for term, weight in self.question_terms(question) if weight >= least}
+        found: dict[str, str] = {}
+        for word in plain_words(normal(question[:MAX_QUESTION_CHARS]))[:MAX_DISTINCT_TERMS]:
+            for term in words(word):
+                if term in terms:
+                    found.setdefault(term, word)
+        return [(word, term) for term, word in found.items()]
+
+    def _dictionary(self) -> Dictionary:
+        seen = Counter(word for doc in self._docs for word in doc.spellings)
+
+        def beginning_with(letters: str) -> list[tuple[str, int]]:
+            return [(word, count) for word, count in seen.items() if word.startswith(letters)]
+
+        return Dictionary(lambda word: seen[word], beginning_with)
 
     def analyse(self, text: str) -> Sequence[str]:
         return self._base.analyse(text)
@@ -109,23 +157,25 @@ def analysed(doc: LexicalDoc) -> AnalysedChunk:
         "title": normal(doc.title),
         "header_path": normal(doc.header_path),
         "body": normal(doc.body),
-        "window": normal(doc.window),
+        "window": normal("\n".join(doc.window)),
     }
     names = normal(doc.names)
     whole = "\n".join((fields["title"], names, fields["header_path"], fields["body"]))
+    found = text_terms(whole)
     return AnalysedChunk(
         chunk_id=doc.chunk_id,
         counts={field: Counter(words(text)) for field, text in fields.items()},
         flat={
             "names": frozenset(words(names)),
             "parts": frozenset(words(" ".join(parts(whole)))),
-            "identifiers": frozenset(identifiers(whole)),
+            "identifiers": frozenset([title_term(fields["title"]), *identifiers(whole)]),
             "characters": frozenset(characters(whole)),
         },
         lengths={
             "title": len(doc.title.encode("utf-8", "replace")),
             "header_path": len(doc.header_path.encode("utf-8", "replace")),
             "body": len(doc.body.encode("utf-8", "replace")),
-            "window": len(doc.window.encode("utf-8", "replace")),
+            "window": len("\n".join(doc.window).encode("utf-8", "replace")),
         },
+        spellings=frozenset(f"{found.words} {found.spelled}".split()),
     )

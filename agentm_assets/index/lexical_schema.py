@@ -6,16 +6,15 @@ from hashlib import sha256
 import tantivy
 
 from agentm_assets.index.lexical_terms import (
-    characters,
     cut_analyzer,
-    identifiers,
     normal,
-    parts,
-    searchable,
-    words_analyzer,
+    terms_analyzer,
+    text_terms,
+    text_words,
+    title_term,
 )
 
-FORMAT = 3
+FORMAT = 5
 """Raise it when fields or terms change: an index of another format is written anew."""
 
 BM25_BOOSTS: dict[str, float] = {
@@ -40,11 +39,14 @@ IDENTIFIER_BOOST = 1.0
 CHARACTER_BOOST = 1.0
 """Weight of a character that stands alone in the question; flat as well."""
 
+TITLE_BOOST = 1.0
+"""Weight of a title that is the whole question; flat as well."""
+
 
 @dataclass(frozen=True, slots=True)
 class LexicalDoc:
     """One chunk as it is searched. `names` are the note's aliases and tags, one a line; `window` is
-    the body with what stands around it (index.window)."""
+    the body with what stands around it, in pieces (index.window)."""
 
     chunk_id: int
     path: str
@@ -52,7 +54,7 @@ class LexicalDoc:
     names: str
     header_path: str
     body: str
-    window: str
+    window: tuple[str, ...]
 
 
 def build_schema() -> tantivy.Schema:
@@ -61,9 +63,9 @@ def build_schema() -> tantivy.Schema:
     builder.add_unsigned_field("chunk_id", stored=False, indexed=False, fast=True)
     builder.add_text_field("path", tokenizer_name="raw", index_option="basic")
     for field in BM25_BOOSTS:
-        builder.add_text_field(field, tokenizer_name="words", index_option="freq")
-    for field in FLAT_BOOSTS:
-        builder.add_text_field(field, tokenizer_name="words", index_option="basic")
+        builder.add_text_field(field, tokenizer_name="terms", index_option="freq")
+    for field in (*FLAT_BOOSTS, "spelled"):
+        builder.add_text_field(field, tokenizer_name="terms", index_option="basic")
     for field in ("identifiers", "characters"):
         builder.add_text_field(field, tokenizer_name="cut", index_option="basic")
     return builder.build()
@@ -71,7 +73,7 @@ def build_schema() -> tantivy.Schema:
 
 def register_analyzers(index: tantivy.Index) -> None:
     """tantivy keeps the names of analysers in the index, not the analysers."""
-    index.register_tokenizer("words", words_analyzer())
+    index.register_tokenizer("terms", terms_analyzer())
     index.register_tokenizer("cut", cut_analyzer())
 
 
@@ -84,17 +86,21 @@ def build_document(doc: LexicalDoc) -> tantivy.Document:
     """The chunk as terms."""
     title, names = normal(doc.title), normal(doc.names)
     header_path, body = normal(doc.header_path), normal(doc.body)
-    window = normal(doc.window)
-    whole = "\n".join((title, names, header_path, body))
+    whole = [text_terms(text) for text in (title, names, header_path, body)]
     document = tantivy.Document()
     document.add_unsigned("chunk_id", doc.chunk_id)
     document.add_text("path", path_term(doc.path))
-    document.add_text("title", searchable(title))
-    document.add_text("names", searchable(names))
-    document.add_text("header_path", searchable(header_path))
-    document.add_text("body", searchable(body))
-    document.add_text("window", searchable(window))
-    document.add_text("parts", " ".join(parts(whole)))
-    document.add_text("identifiers", " ".join(identifiers(whole)))
-    document.add_text("characters", " ".join(sorted(set(characters(whole)))))
+    document.add_text("title", whole[0].words)
+    document.add_text("names", whole[1].words)
+    document.add_text("header_path", whole[2].words)
+    document.add_text("body", whole[3].words)
+    own = {doc.title: whole[0].words, doc.body: whole[3].words}
+    window = [own.get(piece) or text_words(normal(piece)) for piece in doc.window]
+    document.add_text("window", " ".join(window))
+    document.add_text("parts", " ".join([terms.parts for terms in whole]))
+    document.add_text("spelled", " ".join([terms.spelled for terms in whole]))
+    kept_whole = [title_term(title), *(terms.identifiers for terms in whole)]
+    document.add_text("identifiers", " ".join(kept_whole))
+    alone = {each for terms in whole for each in terms.characters.split()}
+    document.add_text("characters", " ".join(sorted(alone)))
     return document

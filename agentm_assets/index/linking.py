@@ -14,36 +14,24 @@ from typing import Any
 
 import duckdb
 
-from agentm_assets.extract.model import Link
-from agentm_assets.extract.resolve import LinkIndex, match_keys, note_keys
-from agentm_assets.index.rowio import insert
-from agentm_assets.index.rows import IndexedNote, LinkRow
+from agentm_assets.extract.resolve import LinkIndex, note_keys
+from agentm_assets.index.note_tables import NoteTables, link_of
+from agentm_assets.index.rowio import insert, insert_columns
+from agentm_assets.index.rows import LinkRow
 
 _SLICE = 50_000
 """Links resolved per statement: bounds memory on a first pass over a large vault."""
 
 
-def record_keys(connection: duckdb.DuckDBPyConnection, notes: Sequence[IndexedNote]) -> None:
+def record_keys(connection: duckdb.DuckDBPyConnection, tables: NoteTables) -> None:
     """Write the link keys and note keys of these notes (the old link keys are gone already).
 
     Keys that appear or vanish become unsettled, so that links of other notes to them are resolved
     anew.
     """
-    paths = [n.note.path for n in notes]
-    new = {
-        (n.note.path, key)
-        for n in notes
-        for key in note_keys(n.note.path, [a.alias for a in n.aliases if a.origin == "own"])
-    }
-    _replace_note_keys(connection, paths, new)
-    insert(
-        connection,
-        "link_keys",
-        "VARCHAR INTEGER VARCHAR",
-        [(n.note.path, row.ordinal, key) for n in notes for row in n.links
-         for key in match_keys(_link(row))],
-    )  # fmt: skip
-    insert(connection, "unsettled_notes", "VARCHAR", [(path,) for path in paths])
+    _replace_note_keys(connection, tables.paths, set(zip(*tables.note_keys, strict=True)))
+    insert_columns(connection, "link_keys", "VARCHAR INTEGER VARCHAR", tables.link_keys)
+    insert_columns(connection, "unsettled_notes", "VARCHAR", [tables.paths])
 
 
 def forget_keys(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> None:
@@ -136,7 +124,7 @@ def _resolve_slice(
     updates = []
     for values in affected:
         row = _row(values)
-        found = index.resolve(row.path, _link(row))
+        found = index.resolve(row.path, link_of(row))
         now = (found.path, found.how, tuple(found.candidates))
         if now != (row.resolved_path, row.how, row.candidates):
             updates.append((row.path, row.ordinal, now[0], now[1], list(now[2])))
@@ -156,16 +144,3 @@ def _resolve_slice(
 
 def _row(values: Any) -> LinkRow:
     return LinkRow(*(*values[:-1], tuple(values[-1])))
-
-
-def _link(row: LinkRow) -> Link:
-    return Link(
-        ordinal=row.ordinal,
-        kind=row.kind,  # type: ignore[arg-type]
-        target=row.target,
-        anchor=row.anchor,
-        label=row.label,
-        start=row.start,
-        line=row.line,
-        source=row.source,  # type: ignore[arg-type]
-    )

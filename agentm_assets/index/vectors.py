@@ -25,6 +25,7 @@ from agentm_assets.index.vector_files import (
     Ids,
     Rows,
     Segment,
+    VectorRows,
     Vectors,
     VectorState,
     read_manifest,
@@ -80,7 +81,7 @@ class VectorPublisher:
         index_id: str,
         model_id: str,
         rev: int,
-        upserts: tuple[Ids, Vectors],
+        upserts: tuple[Ids, Vectors] | VectorRows,
         dead_ids: Ids,
         *,
         full: bool,
@@ -92,29 +93,29 @@ class VectorPublisher:
         unit length, and for rows that do not fit the ids or the published dimension. Raises
         ServingUnreadable when what is published can't be continued: publish in full.
         """
-        ids, vectors = _checked(*upserts)
+        rows = _checked(upserts if isinstance(upserts, VectorRows) else _ordered(*upserts))
         if full:
             self.folder.mkdir(parents=True, exist_ok=True)
-            dim = vectors.shape[1] if len(ids) else 0
-            segment, written = self._write("base", ids, vectors, dim, dead_ids[:0])
-            state = VectorState(FORMAT, index_id, model_id, dim, rev, (segment,))
+            segment, written = write_segment(self.folder, "base", rows, _NO_IDS)
+            state = VectorState(FORMAT, index_id, model_id, rows.dim, rev, (segment,))
             return self._commit(state, written, compacted=False)
         published = self._continued()
         before = published.state
         if (before.index_id, before.model_id) != (index_id, model_id):
             raise ServingUnreadable("the vectors belong to another index or model")
-        dim = before.dim or (vectors.shape[1] if len(ids) else 0)
-        if len(ids) and vectors.shape[1] != dim:
-            raise ValueError(f"vectors of {vectors.shape[1]} numbers do not go beside {dim}")
-        if not before.dim and len(ids):
+        if not len(rows.ids):
+            rows = replace(rows, dim=before.dim)
+        if before.dim and rows.dim != before.dim:
+            raise ValueError(f"vectors of {rows.dim} numbers do not go beside {before.dim}")
+        if not before.dim and len(rows.ids):
             # The empty base is of no dimension yet: this is the first base.
-            segment, written = self._write("base", ids, vectors, dim, dead_ids[:0])
-            state = VectorState(FORMAT, index_id, model_id, dim, rev, (segment,))
+            segment, written = write_segment(self.folder, "base", rows, _NO_IDS)
+            state = VectorState(FORMAT, index_id, model_id, rows.dim, rev, (segment,))
             return self._commit(state, written, compacted=False)
         dead = published.known(dead_ids)
-        if not len(ids) and not len(dead):
+        if not len(rows.ids) and not len(dead):
             return self._commit(replace(before, rev=rev), 0, compacted=False)
-        segment, written = self._write("delta", ids, vectors, dim, dead)
+        segment, written = write_segment(self.folder, "delta", rows, dead)
         state = replace(before, rev=rev, segments=(*before.segments, segment))
         if _spent(state) > max(MAX_SPENT_SHARE * state.segments[0].rows, MIN_SPENT):
             folded, more = self._fold(state, 0)
@@ -151,21 +152,16 @@ class VectorPublisher:
             raise ServingUnreadable(f"a reader found the vectors in {self.folder} damaged")
         return published
 
-    def _write(
-        self, kind: str, ids: Ids, vectors: Vectors, dim: int, dead: Ids
-    ) -> tuple[Segment, int]:
-        return write_segment(self.folder, kind, ids, [vectors.reshape(len(ids), dim)], dim, dead)
-
     def _fold(self, state: VectorState, first: int) -> tuple[VectorState, int]:
         """Write the segments from `first` on as one. Returns the new state and bytes written."""
         folded = state.segments[first:]
         live = _load(self.folder, folded, state.dim)
-        ids, blocks = _merged(live)
+        rows = _merged(live)
         if first:
             dead = np.unique(np.concatenate([segment.dead for segment in live]))
-            segment, written = write_segment(self.folder, "delta", ids, blocks, state.dim, dead)
+            segment, written = write_segment(self.folder, "delta", rows, dead)
         else:
-            segment, written = write_segment(self.folder, "base", ids, blocks, state.dim, _NO_IDS)
+            segment, written = write_segment(self.folder, "base", rows, _NO_IDS)
         return replace(state, segments=(*state.segments[:first], segment)), written
 
     def _commit(self, state: VectorState, written: int, *, compacted: bool) -> VectorsPublished:
@@ -279,6 +275,10 @@ class VectorReader:
         found = [segment.ids[segment.among(wanted)] for segment in self._view.segments]
         return np.unique(np.concatenate([_NO_IDS, *found]))
 
+    def cosines(self, vector: Vectors, ids: Sequence[int]) -> dict[int, float]:
+        """The cosines of these rows, those that a search sees. Raises what `search` raises."""
+        return dict(self.search(vector, len(ids), np.array(ids, dtype=np.int64)))
+
     def search(
         self, vector: Vectors, k: int, allowed: Ids | None = None
     ) -> list[tuple[int, float]]:
@@ -384,38 +384,53 @@ def _load(folder: Path, segments: Sequence[Segment], dim: int) -> list[_Live]:
     return loaded[::-1]
 
 
-def _merged(segments: Sequence[_Live]) -> tuple[Ids, Iterator[Vectors]]:
-    """All rows that count, by id: the ids, and the vectors block by block."""
+def _merged(segments: Sequence[_Live]) -> VectorRows:
+    """All rows that count, by id, block by block."""
     rows = [segment.live() for segment in segments]
     ids = np.concatenate([s.ids[r] for s, r in zip(segments, rows, strict=True)])
     source = np.repeat(np.arange(len(segments)), [len(r) for r in rows])
     row = np.concatenate(rows)
     order = np.argsort(ids)
 
-    def blocks() -> Iterator[Vectors]:
+    dim = segments[0].vectors.shape[1]
+
+    def blocks() -> Iterator[tuple[Rows, Vectors]]:
         for at in range(0, len(order), BLOCK_ROWS):
             here = order[at : at + BLOCK_ROWS]
-            block = np.empty((len(here), segments[0].vectors.shape[1]), np.float32)
+            block = np.empty((len(here), dim), np.float32)
             for i, segment in enumerate(segments):
                 mine = source[here] == i
                 block[mine] = segment.vectors[row[here][mine]]
-            yield block
+            yield np.arange(at, at + len(here)), block
 
-    return ids[order], blocks()
+    return VectorRows(ids[order], dim, blocks())
 
 
-def _checked(ids: Ids, vectors: Vectors) -> tuple[Ids, Vectors]:
-    """The rows in the order of their ids. Raises ValueError."""
+def _ordered(ids: Ids, vectors: Vectors) -> VectorRows:
+    """Rows in memory as rows to be written. Raises ValueError."""
     if len(ids) != len(vectors):
         raise ValueError(f"{len(ids)} ids came with {len(vectors)} vectors")
-    if len(np.unique(ids)) != len(ids):
-        raise ValueError("an id came twice")
-    if len(ids) and vectors.ndim != 2:
+    if not len(ids):
+        return VectorRows(_NO_IDS, 0, ())
+    if vectors.ndim != 2:
         raise ValueError(f"vectors of shape {vectors.shape} are no matrix")
-    if len(ids):
-        lengths = np.linalg.norm(vectors, axis=1)
-        # Written so that a length that is not a number is refused as well.
-        if not np.all(np.abs(lengths - 1.0) < 1e-3):
-            raise ValueError("a vector is not finite or not of unit length")
     order = np.argsort(ids)
-    return ids[order].astype(np.int64), vectors[order].astype(np.float32)
+    places = np.empty(len(ids), np.intp)
+    places[order] = np.arange(len(ids))
+    return VectorRows(ids[order].astype(np.int64), vectors.shape[1], [(places, vectors)])
+
+
+def _checked(rows: VectorRows) -> VectorRows:
+    """The rows, each piece of which is looked at when it is written. Raises ValueError."""
+    if not np.all(rows.ids[1:] > rows.ids[:-1]):
+        raise ValueError("an id came twice")
+
+    def pieces() -> Iterator[tuple[Rows, Vectors]]:
+        for places, vectors in rows.pieces:
+            lengths = np.linalg.norm(vectors, axis=1)
+            # Written so that a length that is not a number is refused as well.
+            if not np.all(np.abs(lengths - 1.0) < 1e-3):
+                raise ValueError("a vector is not finite or not of unit length")
+            yield places, vectors
+
+    return replace(rows, pieces=pieces())

@@ -17,15 +17,20 @@ MOST_CHARS = 300
 _BLANK = re.compile(r"\s")
 
 
-def windows(title: str, texts: Sequence[str]) -> list[str]:
-    """For each chunk of a note, in order: the note's title, and its text with what stands around
-    it."""
-    found: list[str] = []
-    for at, text in enumerate(texts):
-        before = (_end(each) for each in texts[max(0, at - REACH) : at])
-        after = (_beginning(each) for each in texts[at + 1 : at + 1 + REACH])
-        found.append("\n".join((title, *before, text, *after)))
-    return found
+def windows(title: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
+    """For each chunk of a note, in order, piece by piece: the note's title, and its text with what
+    stands around it. The same pieces come again in the windows beside."""
+    ends = [_end(text) for text in texts]
+    beginnings = [_beginning(text) for text in texts]
+    return [
+        (
+            title,
+            *ends[max(0, at - REACH) : at],
+            text,
+            *beginnings[at + 1 : at + 1 + REACH],
+        )
+        for at, text in enumerate(texts)
+    ]
 
 
 def _end(text: str) -> str:

@@ -18,14 +18,14 @@ from agentm_assets.config.settings import Settings
 from agentm_assets.config.vault import VaultLocation
 from agentm_assets.index.facts_reader import FactsReader
 from agentm_assets.index.serving import ServingUnreadable
-from agentm_assets.mcp.embedder import BackgroundEmbedder
+from agentm_assets.mcp.loading import BackgroundLoader
 from agentm_assets.reading.library import Library
 from agentm_assets.reading.places import note_path
 from agentm_assets.recall.answer import Answer
 from agentm_assets.recall.context import entity_context
 from agentm_assets.recall.errors import IndexMissing
 from agentm_assets.recall.narrowing import check_narrowing
-from agentm_assets.recall.opening import WarmSources
+from agentm_assets.recall.opening import WarmSources, embedder_of, reranker_of
 from agentm_assets.recall.pipeline import recall
 from agentm_assets.recall.question import RecallOptions
 from agentm_assets.recall.ranking import known_types, load_ranking
@@ -71,7 +71,8 @@ class Memory:
         self._known: Settings | None = None
         self._knowing = threading.Lock()
         self._warm: WarmSources | None = None
-        self._embedder = BackgroundEmbedder()
+        self._embedder = BackgroundLoader(embedder_of)
+        self._reranker = BackgroundLoader(reranker_of)
         self._asking = ThreadPoolExecutor(1, "agentm-recall")
         self._capturing = ThreadPoolExecutor(_CAPTURES_AT_ONCE, "agentm-capture")
         self._forgetting = ThreadPoolExecutor(1, "agentm-forget")
@@ -180,7 +181,7 @@ class Memory:
     def _sources(self) -> Sources:
         settings = self._settings()
         if self._warm is None:
-            self._warm = WarmSources(settings, self._env, self._embedder)
+            self._warm = WarmSources(settings, self._env, self._embedder, self._reranker)
         return self._warm.current()
 
     def _close_sources(self) -> None:

@@ -97,7 +97,7 @@ class WarmEndpoint:
             return {"error": "the request is not a question with k"}
         if not isinstance(question, str) or not isinstance(k, int):
             return {"error": "the request is not a question with k"}
-        options = RecallOptions(now=datetime.now().astimezone(), k=k)
+        options = RecallOptions(now=datetime.now().astimezone(), k=k, rerank=False)
         asked = self._memory.search(question, options)
         try:
             answer: dict[str, Any] = json_of(asked.result(_ANSWER_SECONDS))

@@ -8,8 +8,6 @@ padded, and it is faster (measured on 2 cores, passages of 120 to 180 tokens: 91
 49 to 70 in batches; see docs/performance.md). Memory is bounded by one window a thread.
 """
 
-import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,6 +25,7 @@ from agentm_assets.models.manifest import (
     ModelManifest,
     load_manifest,
 )
+from agentm_assets.models.session import SESSION_ERRORS, available_cores, encodable, open_session
 
 Vectors = NDArray[np.float32]
 
@@ -34,7 +33,6 @@ _SLICE = 512  # texts between two progress reports
 _CHARS_PER_TOKEN = 8  # first guess at how much of a text fills the window
 # A token's end is certain when the text goes on at least this far behind it.
 _MARGIN = 512
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class EmbeddingFailed(Exception):
@@ -71,22 +69,14 @@ class Embedder:
         Raises ModelFolderUnusable when a file is missing, altered or of another version.
         """
         manifest = load_manifest(folder)
-        options = onnxruntime.SessionOptions()
-        # One thread a run: parallelism comes from several runs, and nothing spins while idle.
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = 3  # errors; they are raised as well
         try:
-            session = onnxruntime.InferenceSession(
-                str(folder / MODEL_FILE), options, providers=["CPUExecutionProvider"]
-            )
-            tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
-        except (RuntimeError, ValueError, OSError) as error:
+            session = open_session(folder / MODEL_FILE)
+            tokenizer = Tokenizer.from_buffer((folder / TOKENIZER_FILE).read_bytes())
+        except SESSION_ERRORS as error:
             raise ModelFolderUnusable(folder, f"it does not load ({error})") from error
         tokenizer.no_padding()
         tokenizer.enable_truncation(manifest.max_tokens)
-        return cls(manifest, session, tokenizer, threads or _available_cores())
+        return cls(manifest, session, tokenizer, threads or available_cores())
 
     def embed(
         self, texts: Sequence[str], *, on_progress: Callable[[int, int], None] | None = None
@@ -112,6 +102,10 @@ class Embedder:
                     on_progress(start + len(part), len(texts))
         return vectors
 
+    def knows_word(self, word: str) -> bool:
+        """Whether the model's vocabulary has the word as a whole: a common word of its language."""
+        return self._tokenizer.token_to_id(word) is not None
+
     def embed_one(self, text: str) -> Vectors:
         """Unit vector of a question, shape `(dim,)`, in this thread. Raises EmbeddingFailed."""
         return self._vector(self.manifest.query_prompt + text)
@@ -135,8 +129,7 @@ class Embedder:
         return vector
 
     def _token_ids(self, text: str) -> NDArray[np.int64]:
-        # The tokenizer takes only what UTF-8 can hold.
-        text = _SURROGATES.sub("\ufffd", text)
+        text = encodable(text)
         for head in _heads(text, self.max_tokens):
             encoding = self._tokenizer.encode(head)
             # All of a short text, or a window whose last token a longer head would not change.
@@ -156,9 +149,3 @@ def _heads(text: str, max_tokens: int) -> Iterator[str]:
         yield text[:length]
         length *= 4
     yield text
-
-
-def _available_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -70,7 +70,7 @@ def locate(model: str = DEFAULT_MODEL) -> ModelSource:
     folder = Path(model).expanduser()
     if not folder.is_dir():
         folder = _from_local_cache(model)
-    return _described(_plain_name(model), folder.resolve())
+    return _described(plain_name(model), folder.resolve())
 
 
 def verify_pinned(folder: Path) -> None:
@@ -122,7 +122,7 @@ def _embedded() -> ModelSource:
 
 def pinned_config_sha256() -> str:
     """`ModelSource.config_sha256` of the embedded default, without reading a file."""
-    return _sha256_of_list([entry for entry in _PINNED.items() if entry[1] != PINNED_WEIGHTS])
+    return sha256_of_list([entry for entry in _PINNED.items() if entry[1] != PINNED_WEIGHTS])
 
 
 def _from_local_cache(model: str) -> Path:
@@ -153,8 +153,8 @@ def _described(name: str, folder: Path) -> ModelSource:
     return ModelSource(
         name=name,
         folder=folder,
-        weights_sha256=weights[0][1] if len(weights) == 1 else _sha256_of_list(weights),
-        config_sha256=_sha256_of_list(config),
+        weights_sha256=weights[0][1] if len(weights) == 1 else sha256_of_list(weights),
+        config_sha256=sha256_of_list(config),
         pinned=False,
     )
 
@@ -168,13 +168,13 @@ def _model_files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _sha256_of_list(entries: list[tuple[str, str]]) -> str:
+def sha256_of_list(entries: list[tuple[str, str]]) -> str:
     """Of `(name, hash)` pairs, in the order of the names."""
     lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(entries))
     return hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _plain_name(model: str) -> str:
+def plain_name(model: str) -> str:
     """A name that is safe as part of a folder name: `BAAI/bge-small` gives `bge-small`."""
     last = re.split(r"[/\\]", model.rstrip("/\\"))[-1]
     return re.sub(r"[^A-Za-z0-9._-]+", "-", last).strip(".-") or "model"

@@ -21,6 +21,7 @@ class ScoreParts:
     entity: bool
     penalty: float  # product of all penalties, 1.0 for none
     penalties: tuple[str, ...]  # "status:superseded", "space:personal", …
+    rerank: float | None = None  # the cross-encoder's own score; None: it did not look at it
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,58 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class RerankTrace:
+    """What reranking did and cost. `pairs`: sections that it put in a new order, 0 when it did not
+    run. `why`: why not all, or none. `trouble`: the operator has something to mend."""
+
+    model: str
+    pairs: int
+    ms: float
+    why: str | None
+    trouble: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Optional stages of the way to an answer, and their cost. None: there is no such stage."""
+
+    rerank: RerankTrace | None
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """What the confidence of an answer rests on, looked for in its first hits.
+
+    `words`: the most of the question's weight of words that one of them holds (0..1); None when it
+    has no telling word. `meaning`: the highest cosine; None without a dense arm. `sections`: of the
+    vault. `unseen`: share of the weight of words that none of them holds. `unknown_name`: it names
+    someone or something that the vault never does; `unknown_thing`: an issue, commit or page that
+    no note mentions. `speaker`: how much more of the question the speaker it names holds than
+    others do (-1..1); None when it is about no speaker. `named`: a hit mentions the very thing that
+    is asked about. `in_time`: one was captured when the question says.
+    """
+
+    words: float | None
+    meaning: float | None
+    sections: int
+    unseen: float
+    unknown_name: bool
+    unknown_thing: bool
+    speaker: float | None
+    named: bool
+    in_time: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """`why` says why the mode is degraded or something was left out; None when all is well."""
+    """`why` says why the mode is degraded or something was left out; None when all is well.
+    `grounds`: what the confidence rests on; None without a hit. `trace`: what optional stages did
+    and cost."""
 
     verdict: Verdict
     confidence: float
     mode: Mode
     why: str | None
     hits: tuple[Hit, ...]
+    grounds: Grounds | None = None
+    trace: Trace = Trace(rerank=None)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from agentm_assets.index.corrections import Correction
 from agentm_assets.index.facts_reader import ChunkFacts
 
 OVER_FETCH = 200
@@ -34,6 +35,9 @@ class LexicalArm(Protocol):
     def question_terms(self, question: str) -> Sequence[tuple[str, float]]:
         """The terms of a question, as indexed, with their inverse document frequency."""
 
+    def corrections(self, question: str) -> Sequence[Correction]:
+        """Words that no note has, and the known ones that were probably meant."""
+
     def analyse(self, text: str) -> Sequence[str]:
         """The terms of any text, as indexed."""
 
@@ -47,6 +51,9 @@ class DenseArm(Protocol):
     def search(self, vector: Any, k: int) -> Sequence[tuple[int, float]]:
         """(chunk id, cosine) of the nearest chunks, nearest first."""
 
+    def cosines(self, vector: Any, ids: Sequence[int]) -> Mapping[int, float]:
+        """chunk id -> cosine of these chunks, of those that have a vector."""
+
 
 class QuestionEmbedder(Protocol):
     """What recall needs of the embedding model."""
@@ -56,6 +63,9 @@ class QuestionEmbedder(Protocol):
 
     def embed_one(self, text: str) -> Any:
         """The unit vector of one text."""
+
+    def knows_word(self, word: str) -> bool:
+        """Whether it is a word of the language rather than a typo or a rare name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,6 +238,13 @@ class FreshVectors:
         found += [(chunk, float(own @ vector)) for chunk, own in self._vectors.items()]
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:k]
 
+    def cosines(self, vector: Any, ids: Sequence[int]) -> Mapping[int, float]:
+        """The cosines of these chunks, of those that have a vector."""
+        old = [chunk for chunk in ids if chunk not in self._vectors]
+        found = {} if self._base is None else dict(self._base.cosines(vector, old))
+        new = self._vectors.keys() & set(ids)
+        return found | {chunk: float(self._vectors[chunk] @ vector) for chunk in new}
+
 
 def _is_served(
     entry: JournalEntry, row: NoteRow | None, facts: FactsReader, vectors: "VectorReader | None"

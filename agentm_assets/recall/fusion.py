@@ -49,25 +49,26 @@ def normalise(
     return {key: max(0.0, (score - low) / (high - low)) for key, score in scores.items()}
 
 
-def fuse(
-    lexical: Mapping[str, float],
-    dense: Mapping[str, float],
-    bonus: Mapping[str, float],
-    weights: Weights = WEIGHTS,
-) -> list[tuple[str, float]]:
-    """(path, score) best first; equal scores in path order.
+def combine(
+    lexical: Mapping[str, float], dense: Mapping[str, float], weights: Weights = WEIGHTS
+) -> dict[str, float]:
+    """path -> weighted mean of both arms, 0..1. An arm without any hit counts for nothing, a note
+    that is absent from an arm counts 0 there.
 
-    `lexical` and `dense` are normalised and lowered by the penalties, an absent note counts 0
-    there. `bonus` is added as it is. A score lies between 0 and 1.
+    Both are normalised and lowered by the penalties.
     """
     shares = (weights.lexical if lexical else 0.0, weights.dense if dense else 0.0)
     whole = sum(shares) or 1.0
-    scored = []
-    for path in {**lexical, **dense, **bonus}:
-        found = (
-            shares[0] * lexical.get(path, 0.0) + shares[1] * dense.get(path, 0.0)
-        ) / whole + bonus.get(path, 0.0)
-        scored.append((path, found))
+    return {
+        path: (shares[0] * lexical.get(path, 0.0) + shares[1] * dense.get(path, 0.0)) / whole
+        for path in {**lexical, **dense}
+    }
+
+
+def fuse(arms: Mapping[str, float], bonus: Mapping[str, float]) -> list[tuple[str, float]]:
+    """(path, score) best first; equal scores in path order. `bonus` is added as it is. A score lies
+    between 0 and 1."""
+    scored = [(path, arms.get(path, 0.0) + bonus.get(path, 0.0)) for path in {**arms, **bonus}]
     highest = max(1.0, max((score for _path, score in scored), default=1.0))
     return sorted(
         ((path, score / highest) for path, score in scored), key=lambda item: (-item[1], item[0])

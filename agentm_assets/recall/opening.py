@@ -13,6 +13,7 @@ from agentm_assets.index.lexical import LexicalReader
 from agentm_assets.index.serving import ServingUnreadable
 from agentm_assets.index.vectors import VectorReader
 from agentm_assets.models.manifest import ModelFolderUnusable
+from agentm_assets.models.reranker_folder import files_stamp, reranker_trouble
 from agentm_assets.recall.arms import QuestionEmbedder
 from agentm_assets.recall.captures import (
     CaptureCache,
@@ -25,6 +26,7 @@ from agentm_assets.recall.captures import (
 from agentm_assets.recall.context import entity_context
 from agentm_assets.recall.errors import IndexMissing
 from agentm_assets.recall.ranking import load_ranking
+from agentm_assets.recall.rerank import PairScorer, Reranking
 from agentm_assets.recall.sources import Sources
 from agentm_assets.recall.used import LastRecalled
 from agentm_assets.storage.selection import open_vault
@@ -35,6 +37,10 @@ MISSING_SHARE = 0.05
 
 OpenEmbedder = Callable[[Path], QuestionEmbedder | None]
 """Folder of a model -> the model; None while it is still loading. Raises ModelFolderUnusable."""
+
+OpenReranker = Callable[[Path, str | None], PairScorer | None]
+"""Folder of a cross-encoder and the hash it has to have -> the model; None while it is still
+loading. Raises RerankerUnusable."""
 
 
 @contextmanager
@@ -58,9 +64,11 @@ class WarmSources:
         settings: Settings,
         env: Mapping[str, str],
         open_embedder: OpenEmbedder | None = None,
+        open_reranker: OpenReranker | None = None,
     ) -> None:
         self._settings = settings
-        self._open_embedder = open_embedder or _open_embedder
+        self._open_embedder = open_embedder or embedder_of
+        self._rerankers = _Rerankers(settings, open_reranker or reranker_of)
         self._env = env
         self._vault = open_vault(settings.location)
         self._facts: _Facts | None = None
@@ -104,6 +112,7 @@ class WarmSources:
             self._lexical.refresh()
         rules, rules_remark = load_ranking(self._vault, self._env)
         dense_remark = self._refresh_dense(facts)
+        reranking, rerank_remark = self._rerankers.current()
         usable = self._vectors is not None and self._embedder is not None
         return Sources(
             facts=facts,
@@ -114,7 +123,10 @@ class WarmSources:
             read_note=self._vault.read_bytes,
             last_recalled=self._recalled.current() if rules.decay.enabled else {},
             entity_context=entity_context(self._settings.entities),
-            remarks=tuple(remark for remark in (rules_remark, dense_remark) if remark),
+            remarks=tuple(
+                remark for remark in (rules_remark, dense_remark, rerank_remark) if remark
+            ),
+            reranking=reranking,
         )
 
     def _fresh(self, facts: FactsReader | None, lexical: LexicalReader | None) -> Fresh:
@@ -227,6 +239,40 @@ class WarmSources:
         return f"searched by words alone: {why}"
 
 
+class _Rerankers:
+    """The cross-encoder that the configuration names: opened once, and again when its files
+    change."""
+
+    def __init__(self, settings: Settings, open_model: OpenReranker) -> None:
+        self._settings = settings
+        self._open = open_model
+        self._stamp: object = None
+        self._reranking: Reranking | None = None
+        self._remark: str | None = None
+
+    def current(self) -> tuple[Reranking | None, str | None]:
+        """The model, and why there is none although one is named."""
+        settings = self._settings
+        if not settings.reranker:
+            return None, None
+        folder = Path(settings.reranker).expanduser()
+        stamp = files_stamp(folder)
+        if stamp == self._stamp:
+            return self._reranking, self._remark
+        self._reranking = self._remark = None
+        try:
+            model = self._open(folder, settings.reranker_sha256)
+        except ModelFolderUnusable as error:
+            said = reranker_trouble(error, by_variable=settings.reranker_by_variable)
+            self._remark = f"not reranked: {said}"
+        else:
+            if model is None:
+                return None, "not reranked: the model is still loading"
+            self._reranking = Reranking(model, settings.reranker_budget_ms)
+        self._stamp = stamp
+        return self._reranking, self._remark
+
+
 @dataclass(frozen=True, slots=True)
 class _Facts:
     reader: FactsReader
@@ -241,10 +287,18 @@ def _inode(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _open_embedder(folder: Path) -> QuestionEmbedder:
+def embedder_of(folder: Path) -> QuestionEmbedder:
+    """The embedding model of a folder, opened now. Raises ModelFolderUnusable."""
     from agentm_assets.models.embedder import Embedder
 
     return Embedder.open(folder, threads=1)
+
+
+def reranker_of(folder: Path, pinned: str | None) -> PairScorer:
+    """The cross-encoder of a folder, opened now. Raises RerankerUnusable."""
+    from agentm_assets.models.reranker import Reranker
+
+    return Reranker.open(folder, pinned=pinned)
 
 
 def _is_model(model_id: str, configured: str) -> bool:

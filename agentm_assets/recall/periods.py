@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,42 @@ class Period:
     def is_empty(self) -> bool:
         return self.first is not None and self.last is not None and self.first > self.last
 
+    def __str__(self) -> str:
+        if self.first is None or self.last is None:
+            edges = (("since", self.first), ("until", self.last))
+            return " ".join(f"{word} {day}" for word, day in edges if day) or "any time"
+        return f"{self.first}" if self.first == self.last else f"{self.first} to {self.last}"
+
+
+Part = Literal["first", "middle", "last"]
+
+
+def part_of(period: Period, part: Part) -> Period:
+    """The first, middle or last third of a stretch of days; one that is open or shorter than three
+    days is left whole."""
+    if period.first is None or period.last is None:
+        return period
+    third = ((period.last - period.first).days + 1) // 3
+    if not third:
+        return period
+    begin = period.first + timedelta(days=third)
+    end = period.last - timedelta(days=third)
+    if part == "first":
+        return Period(period.first, begin - timedelta(days=1))
+    if part == "last":
+        return Period(end + timedelta(days=1), period.last)
+    return Period(begin, end)
+
+
+def about(period: Period, days: int) -> Period:
+    """The period with some days on either side."""
+    try:
+        first = None if period.first is None else period.first - timedelta(days=days)
+        last = None if period.last is None else period.last + timedelta(days=days)
+    except OverflowError:
+        return period
+    return Period(first, last)
+
 
 def day_of(year: int, month: int, day: int) -> Period | None:
     """One day; None when the calendar has no such day."""
@@ -42,6 +79,8 @@ def months_of(year: int, month: int, count: int) -> Period | None:
     """`count` whole months from the given one; None outside the years 1 to 9999."""
     end_year, end_month = shift_month(year, month, count)
     try:
+        if (end_year, end_month) == (date.max.year + 1, 1):
+            return Period(date(year, month, 1), date.max)
         return Period(date(year, month, 1), date(end_year, end_month, 1) - timedelta(days=1))
     except ValueError:
         return None

@@ -1,8 +1,10 @@
 """The candidates of a question: notes from every arm, without those that may not be shown."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta, tzinfo
+from typing import Any
 
 from agentm_assets.contract.excludes import is_excluded
 from agentm_assets.index.facts_reader import ChunkFacts, FactsReader, NoteFacts
@@ -33,12 +35,14 @@ MOST_DATED = 500
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A note that may be shown. `in_time`: captured when a phrase of the question says; None when
-    no phrase does, or when nothing is known about this note's time."""
+    """A note that may be shown. `day`: the operator's calendar day of its capture. `in_time`:
+    captured when a phrase of the question says; None when no phrase does, or when nothing is known
+    about this note's time."""
 
     note: NoteFacts
     first_chunk: ChunkFacts
     fading: Faded
+    day: date | None
     in_time: bool | None
 
 
@@ -47,7 +51,9 @@ class Pool:
     """Candidates by the unit that is ranked (a note or a section), and what each arm found of them
     (its own scores, best chunks).
 
-    An arm is complete when it was not cut off at its limit.
+    An arm is complete when it was not cut off at its limit. `lexical_hits` and `dense_hits` are all
+    sections that an arm found, with its own score, also of notes that may not be shown; `chunks`
+    are their places.
     """
 
     candidates: Mapping[str, Candidate]
@@ -58,7 +64,17 @@ class Pool:
     named: Mapping[str, Named]
     names_unknown_thing: bool
     hybrid: bool
+    vector: Any | None  # the question's, where there is a dense arm
     remark: str | None  # why the dense arm failed on this question
+    undated: int  # notes that were found and left out, since no date says whether to take them
+    chunks: Mapping[int, ChunkFacts]
+    lexical_hits: Sequence[tuple[int, float]]
+    dense_hits: Sequence[tuple[int, float]]
+
+    @property
+    def has_asked_time(self) -> bool:
+        """Whether a candidate was captured when the question says."""
+        return any(each.in_time for each in self.candidates.values())
 
 
 def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
@@ -68,14 +84,19 @@ def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
     unit = section_of if by_section else note_of
     many = narrowed or by_section or sources.rules.excludes
     limit = OVER_FETCH_BOUNDED if many else OVER_FETCH
-    lexical = _lexical(asked, sources, limit)
-    dense, dense_remark = _dense(asked, sources, limit)
-    entities = entities_of(asked.text, sources.entity_context)
-    mentioning = notes_with_entities(entities, sources.facts)
-    named = {**notes_called(asked.topic, sources.facts), **mentioning}
-
-    ids = list(dict.fromkeys([*(hit[0] for hit in lexical), *(hit[0] for hit in dense)]))
-    found = sources.facts.chunks_with_notes(ids)
+    # Half of a question's time goes into its vector and the product with all others, which leave
+    # the interpreter free: everything that needs neither goes on meanwhile.
+    with ThreadPoolExecutor(1) as beside:
+        by_meaning = beside.submit(_dense, asked, sources, limit)
+        lexical = _lexical(asked, sources, limit)
+        entities = entities_of(asked.text, sources.entity_context)
+        mentioning = notes_with_entities(entities, sources.facts)
+        named = {**notes_called(asked.topic, sources.facts), **mentioning}
+        by_words = {hit[0]: None for hit in lexical}
+        found = sources.facts.chunks_with_notes(list(by_words))
+        vector, dense, dense_remark = by_meaning.result()
+    found += sources.facts.chunks_with_notes([hit[0] for hit in dense if hit[0] not in by_words])
+    found.sort(key=lambda pair: pair[0].chunk_id)
     chunks = {chunk.chunk_id: chunk for chunk, _note in found}
     rows = {unit(chunk): (chunk, note) for chunk, note in found}
     others = {*named, *_dated(asked, options.now, sources.facts)}
@@ -99,7 +120,12 @@ def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
         },
         names_unknown_thing=names_unknown_thing(entities, mentioning),
         hybrid=sources.vectors is not None and dense_remark is None,
+        vector=vector,
         remark=dense_remark,
+        undated=_undated(rows, asked, options, sources),
+        chunks=chunks,
+        lexical_hits=lexical,
+        dense_hits=dense,
     )
 
 
@@ -111,16 +137,17 @@ def _lexical(asked: Asked, sources: Sources, limit: int) -> list[tuple[int, floa
 
 def _dense(
     asked: Asked, sources: Sources, limit: int
-) -> tuple[Sequence[tuple[int, float]], str | None]:
-    """The arm's hits, and why it has none although it was there."""
+) -> tuple[Any | None, Sequence[tuple[int, float]], str | None]:
+    """The question's vector, the arm's hits, and why it has none although it was there."""
     if sources.vectors is None or sources.embedder is None:
-        return [], None
+        return None, [], None
     from agentm_assets.models.embedder import EmbeddingFailed  # loaded already, with the embedder
 
     try:
-        return sources.vectors.search(sources.embedder.embed_one(asked.text), limit), None
+        vector = sources.embedder.embed_one(asked.text)
+        return vector, sources.vectors.search(vector, limit), None
     except (EmbeddingFailed, ServingUnreadable) as error:
-        return [], f"searched by words alone: {error}"
+        return None, [], f"searched by words alone: {error}"
 
 
 def _chunk_at(mention: int | None, first: ChunkFacts, facts: FactsReader) -> ChunkFacts:
@@ -167,9 +194,9 @@ def _eligible(
     today, zone = options.now.date(), options.now.tzinfo
     found: dict[str, Candidate] = {}
     for key, (chunk, note) in rows.items():
-        if is_excluded(note.path, sources.rules.excludes) or not _fits(note, options):
+        if not _fits(note, options, sources):
             continue
-        day = None if note.captured is None else captured_day(note.captured, zone)
+        day = _day(note, zone)
         if asked.bounds is not None and (day is None or day not in asked.bounds):
             continue
         fading = FRESH
@@ -179,11 +206,31 @@ def _eligible(
             if fading.archived and not asked.wants_archive:
                 continue
         in_time = None if asked.phrase is None or day is None else asked.phrase.holds(day)
-        found[key] = Candidate(note, chunk, fading, in_time)
+        found[key] = Candidate(note, chunk, fading, day, in_time)
     return found
 
 
-def _fits(note: NoteFacts, options: RecallOptions) -> bool:
-    return (options.type is None or note.type == options.type) and (
-        options.space is None or note.space.lower() == options.space.lower()
+def _undated(
+    rows: Mapping[str, tuple[ChunkFacts, NoteFacts]],
+    asked: Asked,
+    options: RecallOptions,
+    sources: Sources,
+) -> int:
+    if asked.bounds is None:
+        return 0
+    zone = options.now.tzinfo
+    notes = {note.path: note for _chunk, note in rows.values() if _day(note, zone) is None}
+    return sum(_fits(note, options, sources) for note in notes.values())
+
+
+def _day(note: NoteFacts, zone: tzinfo | None) -> date | None:
+    return None if note.captured is None else captured_day(note.captured, zone)
+
+
+def _fits(note: NoteFacts, options: RecallOptions, sources: Sources) -> bool:
+    """Whether a note may be shown, whatever its time."""
+    return (
+        not is_excluded(note.path, sources.rules.excludes)
+        and (options.type is None or note.type == options.type)
+        and (options.space is None or note.space.lower() == options.space.lower())
     )

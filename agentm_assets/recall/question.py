@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import Literal
 
 from agentm_assets.contract.block import safe_text
@@ -11,7 +11,9 @@ from agentm_assets.recall.errors import QuestionRefused
 from agentm_assets.recall.penalties import asks_for_artifacts
 from agentm_assets.recall.periods import Period
 from agentm_assets.recall.timephrases import (
+    Order,
     TimePhrase,
+    asked_order,
     asks_about_time,
     find_time_phrase,
     parse_when,
@@ -36,7 +38,8 @@ class RecallOptions:
     `after` and `before` are what an operator types (an ISO day, month or year, or a phrase):
     captured on its first day or later, and before its first day. They exclude notes without a date
     of capture; phrases inside a question only lower. `per`: what a hit is. A note stands once, with
-    its best section; sections are ranked each for itself.
+    its best section; sections are ranked each for itself. `rerank`: False for an asker who has
+    no time for a second look.
     """
 
     now: datetime
@@ -47,16 +50,19 @@ class RecallOptions:
     space: str | None = None
     include_archived: bool = False
     per: Literal["note", "section"] = "note"
+    rerank: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question taken apart. `topic` is the text without phrases that only speak of the clock."""
+    """A question taken apart. `topic` is the text without phrases that only speak of the clock.
+    `order`: it asks for what is newest or oldest; "before May" for what is nearest to May."""
 
     text: str
     topic: str
     phrase: TimePhrase | None
     bounds: Period | None
+    order: Order | None
     about_time: bool
     wants_artifacts: bool
     wants_archive: bool
@@ -79,12 +85,20 @@ def understand(question: str, options: RecallOptions) -> Asked:
         topic=_without(text, phrase) if phrase is not None and phrase.relative else text,
         phrase=phrase,
         bounds=_bounds(options),
+        order=_order(text, phrase),
         about_time=asks_about_time(text, phrase),
         wants_artifacts=asks_for_artifacts(text),
         wants_archive=options.include_archived or _ASKS_FOR_ARCHIVE.search(text) is not None,
         shortened=shortened,
         names=_names(text, phrase),
     )
+
+
+def _order(text: str, phrase: TimePhrase | None) -> Order | None:
+    """Days that are named say more of the time than "recently" does."""
+    if phrase is None:
+        return asked_order(text)
+    return "newest" if all(each.first is None for each in phrase.periods) else None
 
 
 def _names(text: str, phrase: TimePhrase | None) -> frozenset[str]:
@@ -111,7 +125,9 @@ def _bounds(options: RecallOptions) -> Period | None:
         first = _when(options.after, "after", options.now).first
     if options.before is not None:
         start = _when(options.before, "before", options.now).first
-        last = None if start is None else start.fromordinal(max(1, start.toordinal() - 1))
+        if start == date.min:
+            raise QuestionRefused(f"no day is before {options.before!r}. Leave it out.")
+        last = None if start is None else start - timedelta(days=1)
     bounds = Period(first, last)
     if bounds.is_empty:
         raise QuestionRefused(

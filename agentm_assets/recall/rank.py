@@ -1,16 +1,18 @@
 """From a pool of candidates to one order: penalties inside each arm, then fusion."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agentm_assets.index.facts_reader import ChunkFacts
 from agentm_assets.recall.answer import ScoreParts
 from agentm_assets.recall.arms import ArmHit
+from agentm_assets.recall.chronology import in_order
 from agentm_assets.recall.fusion import (
     FULL_COSINE,
     UNRELATED_COSINE,
     WEIGHTS,
+    combine,
     fuse,
     keep_first_lexical,
     normalise,
@@ -20,10 +22,7 @@ from agentm_assets.recall.pool import Candidate, Pool
 from agentm_assets.recall.question import Asked
 
 ABOUT_BONUS = 0.3
-"""For a section whose heading or title holds all the names of the question."""
-
-TITLE_SHARE = 0.5
-"""What a name counts that stands in the title alone: it says as much of every section."""
+"""For a section whose heading holds all the names of the question."""
 
 _WORD = re.compile(r"\w+")
 
@@ -33,21 +32,32 @@ RELATIVE_TIME_FACTOR = 0.3
 ABSOLUTE_TIME_FACTOR = 0.5
 """For one outside "in March 2019", which a note may also have as its subject."""
 
+UNDATED_FACTOR = 0.8
+"""For one without a date then: what was captured in March 2019 goes before what may be."""
+
 DATED_BONUS = 0.05
 """For the newest note of the asked time that no arm found; older ones get less."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A note at its place.
+    """A candidate at its place: a note, or a section.
 
-    `chunk` is the section to show. `cosine`: 0 where the dense arm did not find it, None when there
-    was no dense arm. `named`: it mentions the one thing that is asked about. `in_time`: a phrase of
-    the question names the day it was captured.
+    `note_arms` is the most that both arms make of a section of its note, `bonus` what it gets for
+    being named or of the asked time, `about` the share of the question's names in its heading,
+    `by_words` the lexical arm's own score, lowered by the penalties. `chunk` is the section to
+    show. `cosine`: 0 where the dense arm did not find it, None when there was no dense arm.
+    `named`: it mentions the one thing that is asked about. `in_time`: a phrase of the question
+    names the day it was captured.
     """
 
+    key: str
     path: str
     score: float
+    note_arms: float
+    bonus: float
+    about: float
+    by_words: float
     chunk: ChunkFacts
     cosine: float | None
     named: bool
@@ -70,19 +80,35 @@ def rank(pool: Pool, asked: Asked, context: PenaltyContext, limit: int) -> list[
         zero=UNRELATED_COSINE,
         full=FULL_COSINE,
     )
+    arms = combine(lexical, dense)
+    about = _about(pool, asked)
     bonus = {path: named.bonus * penalties[path].factor for path, named in pool.named.items()}
-    for key, share in _about(pool, asked).items():
-        bonus[key] = bonus.get(key, 0.0) + ABOUT_BONUS * share * penalties[key].factor
     bonus |= _dated_bonus(pool, bonus)
+    by_words = {
+        path: lowered(hit.score, penalties[path].factor) for path, hit in pool.lexical.items()
+    }
+    of_note = _best_of_notes(arms, pool)
+    fused = fuse(
+        arms,
+        {
+            key: bonus.get(key, 0.0) + ABOUT_BONUS * about.get(key, 0.0) * penalties[key].factor
+            for key in bonus.keys() | about.keys()
+        },
+    )
     order = keep_first_lexical(
-        fuse(lexical, dense, bonus),
-        {path: lowered(hit.score, penalties[path].factor) for path, hit in pool.lexical.items()},
+        in_asked_order(fused, pool, asked),
+        by_words,
     )
     places = (_places(lexical), _places(dense))
     return [
         Ranked(
+            key=path,
             path=pool.candidates[path].note.path,
             score=score,
+            note_arms=of_note.get(pool.candidates[path].note.path, 0.0),
+            bonus=bonus.get(path, 0.0),
+            about=about.get(path, 0.0),
+            by_words=by_words.get(path, 0.0),
             chunk=_section(path, pool, lexical, dense),
             cosine=_cosine(path, pool),
             named=path in pool.named and pool.named[path].specific,
@@ -93,20 +119,37 @@ def rank(pool: Pool, asked: Asked, context: PenaltyContext, limit: int) -> list[
     ]
 
 
+def in_asked_order(
+    scored: Sequence[tuple[str, float]], pool: Pool, asked: Asked
+) -> Sequence[tuple[str, float]]:
+    """`scored` (key, score; best first), with the newest or oldest raised where a question asks for
+    those."""
+    if asked.order is None:
+        return scored
+    days = {key: each.day for key, each in pool.candidates.items() if each.day is not None}
+    return in_order(scored, days, asked.order)
+
+
+def _best_of_notes(arms: Mapping[str, float], pool: Pool) -> dict[str, float]:
+    best: dict[str, float] = {}
+    for key, score in arms.items():
+        path = pool.candidates[key].note.path
+        best[path] = max(score, best.get(path, 0.0))
+    return best
+
+
 def _about(pool: Pool, asked: Asked) -> dict[str, float]:
-    """For what an arm found: the share of the names in the question that stand in its title or
-    heading. BM25 hardly weighs the name of one who speaks in half of all sections, and yet a
-    question about her asks for what she said."""
+    """For what an arm found: the share of the names in the question that stand in its heading. BM25
+    hardly weighs the name of one who speaks in half of all sections, and yet a question about her
+    asks for what she said. The title says as much of every section."""
     if not asked.names:
         return {}
     found: dict[str, float] = {}
     for key in pool.lexical.keys() | pool.dense.keys():
-        candidate = pool.candidates[key]
         hit = pool.lexical.get(key) or pool.dense[key]
         own = asked.names & _words(hit.chunk.header_path.rpartition(" > ")[2])
-        above = (asked.names & _words(candidate.note.title)) - own
-        if own or above:
-            found[key] = (len(own) + TITLE_SHARE * len(above)) / len(asked.names)
+        if own:
+            found[key] = len(own) / len(asked.names)
     return found
 
 
@@ -117,7 +160,7 @@ def _words(text: str) -> set[str]:
 def _time_factor(pool: Pool, asked: Asked) -> float:
     """What a note from another time than the asked one is lowered by; 1 when nothing at all was
     captured then, since the phrase must be about something else."""
-    if asked.phrase is None or not any(each.in_time for each in pool.candidates.values()):
+    if asked.phrase is None or not pool.has_asked_time:
         return 1.0
     return RELATIVE_TIME_FACTOR if asked.phrase.relative else ABSOLUTE_TIME_FACTOR
 
@@ -127,7 +170,8 @@ def _with_time(penalty: Penalty, candidate: Candidate, asked: Asked, factor: flo
     if factor == 1.0 or candidate.in_time:
         return penalty
     if undated and asked.phrase is not None and not asked.phrase.relative:
-        return penalty  # may well be about March 2019, whenever it was captured
+        # may well be about March 2019, whenever it was captured
+        return Penalty(penalty.factor * UNDATED_FACTOR, (*penalty.names, "time:undated"))
     return Penalty(penalty.factor * factor, (*penalty.names, "time:outside"))
 
 

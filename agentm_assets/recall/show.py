@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from agentm_assets.index.rows import NoteRow
 from agentm_assets.recall.answer import Hit
-from agentm_assets.recall.confidence import Evidence, coverage, telling
+from agentm_assets.recall.confidence import Evidence, coverage, spelled_otherwise, telling
 from agentm_assets.recall.diversity import Wording, covers, wording
 from agentm_assets.recall.rank import Ranked
 from agentm_assets.recall.sections import Section, body_text, read_section
@@ -44,12 +43,14 @@ def show(
     terms: Mapping[str, float],
     sources: Sources,
     *,
+    compounds: Mapping[str, frozenset[str]],
     fold: bool = True,
 ) -> Shown:
     """The first `k` of `ranked` as hits, near-duplicates folded unless they are sections of their
     own, deleted notes left out.
 
-    `terms`: the question's terms with their weights. Call it inside a snapshot of the facts.
+    `terms`: the question's terms with their weights; `compounds`: those of them that have parts,
+    with the terms of these. Call it inside a snapshot of the facts.
     """
     weights = telling(terms, sources.lexical.analyse)
     notes = sources.facts.notes_by_path([each.path for each in ranked])
@@ -76,7 +77,7 @@ def show(
             )
             for each in kept
         ),
-        evidence=tuple(_evidence(each, weights, sources) for each in kept),
+        evidence=tuple(_evidence(each, weights, compounds, sources) for each in kept),
         unreadable=sum(1 for each in kept if each.section is None),
     )
 
@@ -88,14 +89,15 @@ def _readable(
     sources: Sources,
 ) -> Iterator[_Kept]:
     """Each note with its section, read when it is asked for. Notes that are gone are left out."""
-    read = cache(sources.read_note)  # sections of one note
     for each in ranked:
         note = notes.get(each.path)
         if note is None:
             continue
         section: Section | None
         try:
-            section = read_section(each.chunk, note, read, terms, sources.lexical.analyse)
+            section = read_section(
+                each.chunk, note, sources.read_note, terms, sources.lexical.analyse
+            )
         except FileNotFoundError:
             continue
         except NoteUnreadable:
@@ -104,8 +106,11 @@ def _readable(
 
 
 def _folded(each: _Kept, kept: Sequence[_Kept]) -> bool:
-    """Fold a note under the first better one that says all it says."""
+    """Fold a note under the first better one that says all it says, unless it is only this one that
+    is of the asked time."""
     for better in kept:
+        if each.ranked.in_time and not better.ranked.in_time:
+            continue
         if each.note.fingerprint == better.note.fingerprint or _says_less(each, better):
             better.duplicates = [*(better.duplicates or ()), each.note.path]
             return True
@@ -164,13 +169,21 @@ def _hit(
     )
 
 
-def _evidence(each: _Kept, terms: Mapping[str, float], sources: Sources) -> Evidence:
+def _evidence(
+    each: _Kept,
+    terms: Mapping[str, float],
+    compounds: Mapping[str, frozenset[str]],
+    sources: Sources,
+) -> Evidence:
     section = each.section
     words = [each.note.title, *each.note.tags, *each.names]
     words += [] if section is None else [section.header_path, section.text]
+    present = sources.lexical.analyse("\n".join(words))
+    known = spelled_otherwise(compounds, present)
     return Evidence(
-        coverage=coverage(terms, sources.lexical.analyse("\n".join(words))),
+        coverage=coverage(terms, {*present, *known}),
         cosine=each.ranked.cosine,
         named=each.ranked.named,
         in_time=each.ranked.in_time,
+        spelled_otherwise=known,
     )

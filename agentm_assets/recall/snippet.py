@@ -10,14 +10,22 @@ SNIPPET_CHARS = 280
 Analyse = Callable[[str], Sequence[str]]
 """The lexical index's own analyser: text -> terms as they are indexed."""
 
-# A run of word characters, with the joints that identifiers, versions and paths have.
-_WORD = re.compile(r"\w+(?:[.\-/:@#+']\w+)*")
-_PART = re.compile(r"\w+")
+# What Python's \w leaves out of words: accents, points and vowel signs, unseen joiners.
+_LETTER = (
+    "[\\w\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a"
+    "\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0900-\u0963\u0966-\u0dff\u00ad\u200c\u200d]"
+)
+# A run of word characters, with the joints that identifiers, versions and paths have; an emoji or
+# other sign.
+_WORD = re.compile(rf"{_LETTER}+(?:[.\-/:@#+'\\]{_LETTER}+)*|[^\s\w`\"']+")
+_PART = re.compile(f"{_LETTER}+")
 # The scripts whose words the lexical index cuts into pairs of characters.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf"
     "\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002ffff]"
 )
+_PLAIN = re.compile(r"[A-Za-z]?[a-z]*")  # no compound whose parts are terms
+_KEPT = re.compile("[\u3041-\u3096\u30a1-\u30fa\u3400-\u9fff\uac00-\ud7a3]")  # as in its term
 _BLANKS = re.compile(r"\s+")
 ELLIPSIS = "…"
 
@@ -47,7 +55,7 @@ def find_matches(text: str, terms: Mapping[str, float], analyse: Analyse) -> lis
     firsts = {term[0] for term in terms}
     for start, end in _words(text):
         word = text[start:end]
-        if word[0] < "\x80" and word[0].lower() not in firsts:
+        if word[0].lower() not in firsts and (_PLAIN.fullmatch(word) or _KEPT.match(word)):
             continue
         if word not in known:
             known[word] = frozenset(terms.keys() & set(analyse(word)))

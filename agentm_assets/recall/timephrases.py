@@ -7,21 +7,44 @@ that clock's time zone. Weeks begin on Monday (ISO 8601), seasons are meteorolog
 import re
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import Literal
 
-from agentm_assets.recall.periods import Period, captured_day, year_of
+from agentm_assets.recall.periods import (
+    Part,
+    Period,
+    about,
+    captured_day,
+    month_of,
+    part_of,
+    year_of,
+)
 from agentm_assets.recall.timepoints import TimePoint, time_points
 
 _LONGEST = 2_000
 """Characters of a question that are searched for phrases: whatever is longer is pasted text."""
 
+_PART_WORDS: dict[str, Part] = {
+    "early": "first",
+    "start": "first",
+    "beginning": "first",
+    "mid": "middle",
+    "middle": "middle",
+    "late": "last",
+    "end": "last",
+}
 _CUE = re.compile(
     r"\b(?:(?P<open>since|after|before|until|till|up\s+to|prior\s+to|no\s+later\s+than|"
     r"not\s+later\s+than|earlier\s+than|later\s+than|newer\s+than|older\s+than|by|from)"
-    r"|(?P<span>between|from)|(?P<at>in|on|during|within|over|around|at|of))"
-    r"(?:\s+(?:the|early|late|mid|about|around|end\s+of|start\s+of|beginning\s+of|middle\s+of)){0,3}"
+    r"|(?P<span>between|from)|(?P<at>in|on|during|within|over|around|at|of)"
+    r"|(?P<part>early|late|mid|(?:end|start|beginning|middle)\s+of))"
+    r"(?P<more>(?:\s+(?:the|early|late|mid|about|around|(?:very\s+)?(?:end|start|beginning|middle)"
+    r"\s+of)){0,3})"
     r"[\s-]+\Z",
     re.IGNORECASE,
 )
+_ABOUT_DAYS = 3
+"""What "around" adds on either side."""
+
 _STARTS = frozenset({"since", "newer than"})
 _JOIN = re.compile(r"\s*(?:and|to|until|till|through|[-–—])\s*", re.IGNORECASE)
 _ONWARD = re.compile(r"\s+(?:onwards?|on\b(?!\s+(?:the|a|an|my|our)\b)|and\s+later)", re.IGNORECASE)
@@ -33,12 +56,14 @@ class TimePhrase:
 
     `relative`: it is about the clock ("yesterday"), so it can only mean when something was
     captured; an absolute one ("in March 2019") may as well be a word of the note. `spans` are the
-    characters of the question that the phrases take up.
+    characters of the question that the phrases take up. `assumed` says how dates were read that
+    can be read in two ways.
     """
 
     periods: tuple[Period, ...]
     relative: bool
     spans: tuple[tuple[int, int], ...]
+    assumed: tuple[str, ...] = ()
 
     def holds(self, day: date) -> bool:
         return any(day in period for period in self.periods)
@@ -54,6 +79,7 @@ def find_time_phrase(question: str, now: datetime) -> TimePhrase | None:
     closed: list[Period] = []
     bounds = Period(None, None)
     spans: list[tuple[int, int]] = []
+    assumed: list[str] = []
     relative = False
     found = time_points(text, now.date())
     at = 0
@@ -67,6 +93,7 @@ def find_time_phrase(question: str, now: datetime) -> TimePhrase | None:
         word = _cue_word(cue)
         start = cue.start() if cue is not None else point.start
         end = point.end
+        assumed += [each for each in (point.assumed,) if each]
         if following is not None and _JOIN.fullmatch(text, point.end, following.start):
             joined = _join(point, following, word, text[point.end : following.start])
             if joined is not None:
@@ -79,7 +106,7 @@ def find_time_phrase(question: str, now: datetime) -> TimePhrase | None:
             word, end = "since", onward.end()
         opened = _open_bound(word, point.period)
         if opened is None:
-            closed.append(point.period)
+            closed.append(_narrowed(point.period, cue))
         else:
             bounds = bounds.intersect(opened)
         spans.append((start, end))
@@ -92,7 +119,9 @@ def find_time_phrase(question: str, now: datetime) -> TimePhrase | None:
         for period in (p.intersect(bounds) for p in (closed or [Period(None, None)]))
         if not period.is_empty
     )
-    return TimePhrase(periods, relative, tuple(spans)) if periods else None
+    if not periods:
+        return None
+    return TimePhrase(periods, relative, tuple(spans), tuple(dict.fromkeys(assumed)))
 
 
 def parse_when(text: str, now: datetime) -> Period | None:
@@ -103,7 +132,9 @@ def parse_when(text: str, now: datetime) -> Period | None:
     stripped = text.strip()
     if re.fullmatch(r"\d{4}", stripped):
         return year_of(int(stripped))
-    if len(stripped) > len("2026-08-01") and (day := captured_day(stripped, now.tzinfo)):
+    if re.fullmatch(r"\d{4}-\d\d", stripped):
+        return month_of(int(stripped[:4]), int(stripped[5:]))
+    if len(stripped) >= len("2026-08-01") and (day := captured_day(stripped, now.tzinfo)):
         return Period(day, day)
     found = time_points(stripped, now.date())
     whole = [p for p in found if (p.start, p.end) == (0, len(stripped))]
@@ -120,8 +151,17 @@ def _join(first: TimePoint, second: TimePoint, word: str | None, between: str) -
 def _cue_word(cue: re.Match[str] | None) -> str | None:
     if cue is None:
         return None
-    word = cue["open"] or cue["span"] or cue["at"]
+    word = cue["open"] or cue["span"] or cue["at"] or cue["part"]
     return " ".join(word.lower().split())
+
+
+def _narrowed(period: Period, cue: re.Match[str] | None) -> Period:
+    """A third of the period after "early", "mid" or "at the end of", more of it after "around"."""
+    said = [] if cue is None else cue[0].lower().replace("-", " ").split()
+    for word, part in _PART_WORDS.items():
+        if word in said:
+            return part_of(period, part)
+    return about(period, _ABOUT_DAYS) if {"around", "about"} & set(said) else period
 
 
 def _open_bound(word: str | None, period: Period) -> Period | None:
@@ -151,6 +191,28 @@ _TEMPORAL = re.compile(
     r"chronolog\w+|oldest|earliest|used\s+to|back\s+then|at\s+the\s+time)\b",
     re.IGNORECASE,
 )
+
+Order = Literal["newest", "oldest"]
+_NEWEST = re.compile(
+    r"\b(?:latest|newest|(?:most|more)\s+recent(?:ly)?|recent(?:ly)?|lately|last\s+time|these\s+days|"
+    r"the\s+last\s+(?:note|entry|memo|time|thing)|so\s+far\s+this)\b",
+    re.IGNORECASE,
+)
+_OLDEST = re.compile(
+    r"\b(?:oldest|earliest|first\s+time|very\s+first|the\s+first\s+(?:note|entry|memo|mention|time)|"
+    r"(?:I|we|you|he|she|they|did\s+\w+)\s+(?:first|originally)|to\s+begin\s+with)\b",
+    re.IGNORECASE,
+)
+
+
+def asked_order(question: str) -> Order | None:
+    """Whether a question asks for what is new ("lately", "the latest") or for what came first; None
+    when it asks for neither, or for both."""
+    text = question[:_LONGEST]
+    newest, oldest = _NEWEST.search(text) is not None, _OLDEST.search(text) is not None
+    if newest == oldest:
+        return None
+    return "newest" if newest else "oldest"
 
 
 def asks_about_time(question: str, phrase: TimePhrase | None) -> bool:

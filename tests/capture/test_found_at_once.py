@@ -248,12 +248,12 @@ def test_what_is_too_much_is_left_out_and_said(
 ) -> None:
     monkeypatch.setattr(captures, "MOST_NOTES", 5)
     for letter in "abcdefgh":
-        asker.save(f"Spout {letter} is made of zyx{letter}.")
-    answer = asker.ask("zyxh")
-    assert answer.hits[0].title == "Spout h is made of zyxh"
+        asker.save(f"Spout {letter} is made of zyx{letter * 4}.")  # no typo of another
+    answer = asker.ask("zyxhhhh")
+    assert answer.hits[0].title == "Spout h is made of zyxhhhh"
     assert answer.why is not None
     assert "3 more captured notes" in answer.why
-    assert asker.paths("zyxb") == []
+    assert asker.paths("zyxbbbb") == []
 
 
 def test_a_long_capture_does_not_crowd_out_the_answer(asker: Asker) -> None:

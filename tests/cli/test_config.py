@@ -27,6 +27,7 @@ def test_show_gives_the_vault_and_who_decided(agentm: Run, vault: Path) -> None:
         "state_dir",
         "cache_dir",
         "embedder_model",
+        "reranker",
     ]
 
 

@@ -20,6 +20,7 @@ NAMES = [
     "state",
     "model",
     "tiers",
+    "reranker",
     "facts",
     "lexical",
     "vectors",
@@ -92,6 +93,7 @@ def test_a_fresh_machine_lacks_the_index_and_nothing_is_made_by_looking(
         "state": "ok",
         "model": "warn",
         "tiers": "ok",
+        "reranker": "ok",
         "facts": "fail",
         "lexical": "fail",
         "vectors": "warn",
@@ -199,3 +201,26 @@ def test_without_a_model_doctor_says_that_nothing_is_sent(agentm: Run) -> None:
     said = examine(agentm, 3, ANTHROPIC_API_KEY=KEY, OPENAI_API_KEY=KEY)["tiers"]
     assert said["outcome"] == "ok"
     assert said["message"].startswith("no model is configured, so nothing is sent anywhere")
+def test_the_named_reranker_is_opened_timed_and_its_hash_told(
+    agentm: Run, tmp_path: Path, build_cross_encoder: Callable[..., Path]
+) -> None:
+    folder = build_cross_encoder(tmp_path / "overlap", (("kettle",),))
+    found = examine(agentm, 3, AGENTM_RERANKER=str(folder))["reranker"]
+    assert found["outcome"] == "ok"
+    name, _, rest = found["message"].partition(", sha256 ")
+    assert (name, rest.partition(" ms for a pair of 256 tokens, budget ")[2]) == (
+        "overlap",
+        "150 ms",
+    )
+    digest = rest.partition(":")[0]
+    pinned = {"AGENTM_RERANKER": str(folder), "AGENTM_RERANKER_SHA256": digest}
+    assert examine(agentm, 3, **pinned)["reranker"]["outcome"] == "ok"
+    (folder / "tokenizer.json").unlink()
+    broken = examine(agentm, 3, **pinned)["reranker"]
+    assert broken["outcome"] == "warn"
+    assert "tokenizer.json is missing. AGENTM_RERANKER names it" in broken["message"]
+
+
+def test_without_a_reranker_nothing_is_amiss(agentm: Run) -> None:
+    found = examine(agentm, 3)["reranker"]
+    assert (found["outcome"], found["message"].partition(";")[0]) == ("ok", "none is named")

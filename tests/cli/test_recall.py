@@ -53,7 +53,7 @@ def test_json_is_the_documented_shape_and_stands_alone_on_stdout(
     done = agentm("recall", "How hot must the oven be?", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     answer = json.loads(done.stdout)
-    assert list(answer) == ["verdict", "confidence", "mode", "why", "hits"]
+    assert list(answer) == ["verdict", "confidence", "mode", "why", "hits", "grounds", "trace"]
     assert (answer["verdict"], answer["mode"]) == ("answer", "lexical")
     hit = answer["hits"][0]
     assert (hit["path"], hit["header_path"], hit["chunk"]) == ("bread.md", "Bread > Oven", 2)
@@ -83,10 +83,27 @@ def test_people_see_verdict_path_heading_snippet_and_state(agentm: Run, indexed:
     assert "[2026-08-01]" in done.stdout
     assert "[superseded]" in done.stdout
     assert "[bold red]at ten[/]" in done.stdout  # what a note holds is text, never markup
-    assert "score" not in done.stdout
+    assert "score" not in done.stdout and "rests on" not in done.stdout
     explained = agentm("recall", "How hot must the oven be?", "--explain").stdout
+    assert "rests on: 100% of the words in one hit" in explained
     assert "words: rank 1, BM25" in explained
     assert "lowered to 0.60 by status:superseded" in explained
+
+
+def test_what_reranking_did_and_cost_is_in_the_trace(
+    agentm: Run, indexed: Path, tmp_path: Path, build_cross_encoder: Callable[..., Path]
+) -> None:
+    question = "How hot must the oven be?"
+    assert json.loads(agentm("recall", question, "--json").stdout)["trace"] == {"rerank": None}
+    folder = str(build_cross_encoder(tmp_path / "overlap", (("hot",), ("oven",))))
+    answer = json.loads(agentm("recall", question, "--json", AGENTM_RERANKER=folder).stdout)
+    trace = answer["trace"]["rerank"]
+    assert list(trace) == ["model", "pairs", "ms", "why", "trouble"]
+    assert (trace["pairs"], trace["why"]) == (len(answer["hits"]), None)
+    assert answer["hits"][0]["parts"]["rerank"] == 2.0
+    shown = agentm("recall", question, "--explain", AGENTM_RERANKER=folder).stdout
+    assert f"reranked: {trace['pairs']} sections in " in shown
+    assert "reranked: 2.000" in shown
 
 
 def test_the_match_is_highlighted_on_a_terminal(agentm: Run, indexed: Path) -> None:

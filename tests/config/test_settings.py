@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from agentm_assets.config.errors import ConfigError
 from agentm_assets.config.settings import (
+    DEFAULT_BUDGET_MS,
     DEFAULT_EMBEDDER,
     Settings,
     misspelt_variables,
@@ -124,3 +125,51 @@ def test_an_absent_file_is_an_empty_one(tmp_path: Path) -> None:
 def test_misspelt_variables_are_named() -> None:
     env = {"AGENTM_VALUT": "/v", "AGENTM_VAULT": "/v", "AGENTM_SOMETHING_ELSE": "1", "VALUT": "1"}
     assert misspelt_variables(env) == [("AGENTM_VALUT", "AGENTM_VAULT")]
+
+
+def test_the_reranker_comes_from_the_variable_then_the_profile_and_can_be_switched_off(
+    env: dict[str, str], vault: Path
+) -> None:
+    env["AGENTM_VAULT"] = str(vault)
+    settings = Settings.load(env)
+    assert (settings.reranker, settings.reranker_sha256, settings.reranker_budget_ms) == (
+        "",
+        None,
+        DEFAULT_BUDGET_MS,
+    )
+    digest = "a" * 64
+    config(
+        env,
+        f'[profiles.default.storage]\nroot = "{vault}"\n[profiles.default.reranker]\n'
+        f'folder = "/models/judge"\nsha256 = "{digest}"\nbudget_ms = 90\n',
+    )
+    settings = Settings.load(env)
+    assert (settings.reranker, settings.reranker_sha256, settings.reranker_budget_ms) == (
+        "/models/judge",
+        digest,
+        90,
+    )
+    env |= {"AGENTM_RERANKER": "", "AGENTM_RERANKER_BUDGET_MS": "250"}
+    settings = Settings.load(env)
+    assert (settings.reranker, settings.reranker_budget_ms) == ("", 250)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("RERANKER_SHA256", "abc"), ("RERANKER_BUDGET_MS", "0"), ("RERANKER_BUDGET_MS", "soon")],
+)
+def test_a_reranker_variable_that_says_nothing_is_refused(
+    env: dict[str, str], vault: Path, name: str, value: str
+) -> None:
+    env |= {"AGENTM_VAULT": str(vault), f"AGENTM_{name}": value}
+    with pytest.raises(ConfigError, match=name):
+        Settings.load(env)
+
+
+def test_a_hash_that_is_none_is_told_in_words(env: dict[str, str], vault: Path) -> None:
+    variable = env | {"AGENTM_VAULT": str(vault), "AGENTM_RERANKER_SHA256": "zz"}
+    with pytest.raises(ConfigError, match="SHA256 cannot be used: should be 64 hex digits"):
+        Settings.load(variable)
+    config(env, '[profiles.default.reranker]\nsha256 = "zz"\n')
+    with pytest.raises(ConfigError, match="sha256` should be 64 hex digits"):
+        Settings.load(env)

@@ -139,3 +139,13 @@ def test_any_name_and_path_survives_the_round_trip(
     assert table["profile"] == name
     assert table["profiles"][name]["storage"]["root"] == str(Path(f"/{root}").absolute())
     assert file.read_text().startswith("# my machine\n")
+
+
+def test_the_folder_of_a_reranker_is_made_absolute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "agentm.toml"
+    write_profile(file, "work", {"storage.root": "vault", "reranker.folder": "judge"})
+    written = tomllib.loads(file.read_text())["profiles"]["work"]
+    assert written["reranker"]["folder"] == str(tmp_path / "judge")

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from agentm_assets.cli.evaluate import app
 from agentm_assets.config.settings import Settings
 from agentm_assets.contract.rules import default_rules_text
 from agentm_assets.evaluation.control import KnownItem, RunVoid, check_control, draw
@@ -104,6 +106,14 @@ def test_the_corpus_hash_follows_every_note_and_its_path(vault: Path, env: dict[
     hashes.append(digest())
     assert hashes[0] == hashes[1]
     assert len(set(hashes)) == 3
+
+
+def test_a_void_run_names_no_note_of_personal() -> None:
+    items = [KnownItem("pear", "personal/diary.md"), KnownItem("rye", "bread.md")]
+    with pytest.raises(RunVoid) as caught:
+        check_control(items, lambda text: (), "the vault")
+    assert "a note of personal/, bread.md" in str(caught.value)
+    assert "diary" not in str(caught.value)
 
 
 def test_a_path_that_the_vault_lacks_aborts_before_anything_is_asked(
@@ -256,3 +266,15 @@ def test_keys_of_its_own_do_no_harm(tmp_path: Path) -> None:
     entry = {"id": "a", "question": "b", "stratum": "c", "expected_note_paths": ["d.md"]}
     file.write_text(json.dumps([{**entry, "note": "mine"}]))
     assert read_questions(file) == (GoldQuestion("a", "b", ("d.md",), "c"),)
+
+
+@pytest.mark.parametrize("name", ["all", "negatives", " all "])
+def test_a_stratum_may_not_be_called_like_a_figure(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "mine.json"
+    entry = {"id": "q", "question": "Why?", "expected_note_paths": [], "stratum": name}
+    file.write_text(json.dumps([entry]))
+    with pytest.raises(QuestionsUnusable, match="question 1: `stratum` can't be"):
+        read_questions(file)
+    done = CliRunner().invoke(app, ["gold", str(tmp_path), str(file)])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "Call it something else" in done.stderr

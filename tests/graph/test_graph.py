@@ -13,6 +13,7 @@ GRAPH = DEFS.resolve_asset_graph()
 SOURCES = {*SPACES, "storage_rules_judgment", "storage_rules_ranking"}
 INDEX = {*TABLES, "embeddings", "lexical_index", "vector_index", "coverage"}
 ENRICHMENT = {"enriched_notes", "reenriched_notes", "review_queue"}
+EVALUATION = {"recall_scores"}
 WRITERS = ("index_tables", "lexical_index", "vector_index", "coverage")
 
 
@@ -21,16 +22,17 @@ def names(keys: object) -> set[str]:
 
 
 def test_the_graph_has_these_assets_and_no_misspelt_stub() -> None:
-    assert names(GRAPH.get_all_asset_keys()) == SOURCES | INDEX | ENRICHMENT
+    assert names(GRAPH.get_all_asset_keys()) == SOURCES | INDEX | ENRICHMENT | EVALUATION
     externals = {k for k in GRAPH.get_all_asset_keys() if not GRAPH.get(k).is_executable}
     assert names(externals) <= SOURCES
     assert names(GRAPH.observable_asset_keys) == SOURCES
 
 
-@pytest.mark.parametrize("name", sorted(INDEX | ENRICHMENT))
+@pytest.mark.parametrize("name", sorted(INDEX | ENRICHMENT | EVALUATION))
 def test_every_asset_tells_the_operator_what_it_is(name: str) -> None:
     node = GRAPH.get(dg.AssetKey(name))
-    assert node.group_name == ("index" if name in INDEX else "enrichment")
+    groups = {"index": INDEX, "enrichment": ENRICHMENT, "evaluation": EVALUATION}
+    assert name in groups[node.group_name or ""]
     assert len(node.description or "") > 30
     assert node.owners
     assert node.kinds
@@ -73,6 +75,7 @@ def test_no_job_is_empty_and_all_run_in_one_process() -> None:
         "enrich_all",
         "reenrich",
         "prune_history",
+        "measure_recall",
     }
     for job in jobs.values():
         assert list(job.nodes)
@@ -115,6 +118,7 @@ def test_sensors_and_schedules_are_on_from_the_start() -> None:
         "nightly_enrichment",
         "nightly_verify",
         "nightly_prune",
+        "daily_recall_scores",
     }
     for sensor in repository.sensor_defs:
         assert sensor.default_status is dg.DefaultSensorStatus.RUNNING
@@ -137,6 +141,8 @@ def test_checks_cover_what_can_be_wrong() -> None:
         ("enriched_notes", "within_budget"),
         ("enriched_notes", "could_judge"),
         ("review_queue", "queue_age"),
+        ("recall_scores", "recall_holds"),
+        ("recall_scores", "recall_not_degraded"),
     }
 
 

@@ -60,7 +60,7 @@ def test_several_processes_give_the_same_in_the_same_order(tmp_path: Path) -> No
     assert list(extract_batches(work, batches, processes=2)) == alone
 
     assert [each.size for each in alone] == [5] * 8 + [3]
-    notes = [note.note.path for each in alone for note in each.notes]
+    notes = [path for each in alone for path in each.tables.paths]
     skipped = {"note-007.md", "note-008.md", "note-020.md", "note-022.md"}
     assert notes == [e.path for e in entries if e.path not in skipped]
     assert [e.path for each in alone for e in each.touched] == ["note-020.md", "note-022.md"]
@@ -75,7 +75,7 @@ def test_rules_that_hold_take_an_older_build_for_stale(tmp_path: Path) -> None:
     known = {entry.path: Known(content_hash((tmp_path / entry.path).read_bytes()), "older")}
     batch = Batch((entry,), known)
     rules = load_rules(None, {})
-    assert extract_batch(Extraction(vault_at(tmp_path), rules, BUILD), batch).notes
+    assert extract_batch(Extraction(vault_at(tmp_path), rules, BUILD), batch).tables.paths
     assert extract_batch(Extraction(vault_at(tmp_path), None, BUILD), batch).touched
 
 

@@ -22,7 +22,7 @@ from agentm_assets.index.serving import ServingUnreadable
 def doc(
     chunk: int, body: str, *, path: str = "", title: str = "", names: str = "", heads: str = ""
 ) -> LexicalDoc:
-    return LexicalDoc(chunk, path or f"{chunk}.md", title, names, heads, body, f"{title}\n{body}")
+    return LexicalDoc(chunk, path or f"{chunk}.md", title, names, heads, body, (title, body))
 
 
 def publish(folder: Path, *docs: LexicalDoc, rev: int = 1, full: bool = True) -> LexicalPublisher:
@@ -201,7 +201,7 @@ def test_any_sequence_of_publishings_finds_what_a_dictionary_holds(
     content: dict[str, list[str]] = {}
     for rev, (notes, dead, full) in enumerate(steps, 2):
         docs = [
-            LexicalDoc(abs(hash((path, i))), path, "t", "", "", body, body)
+            LexicalDoc(abs(hash((path, i))), path, "t", "", "", body, (body,))
             for path, bodies in notes.items()
             for i, body in enumerate(bodies)
         ]
@@ -366,7 +366,8 @@ print("ready", flush=True)
 sys.stdin.readline()
 for rev in range(2, 2 + int(sys.argv[2])):
     # Every state holds forty chunks of one note, and all say the same: the rev's own word.
-    docs = [LexicalDoc(i, "n.md", "owl", "", "", WORDS[rev % 5], WORDS[rev % 5]) for i in range(40)]
+    word = WORDS[rev % 5]
+    docs = [LexicalDoc(i, "n.md", "owl", "", "", word, (word,)) for i in range(40)]
     publisher.publish("idx", rev, docs, ["n.md"], full=rev % 4 == 0)
 print("done", flush=True)
 """
@@ -407,7 +408,7 @@ def stop(*arguments):
     sys.stdin.read()
 
 def docs():
-    yield LexicalDoc(2, "2.md", "", "", "", "owl", "owl")
+    yield LexicalDoc(2, "2.md", "", "", "", "owl", ("owl",))
     if sys.argv[2] == "in the middle":
         stop()
 

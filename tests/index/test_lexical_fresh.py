@@ -20,8 +20,8 @@ def doc(number: int, **more: str) -> LexicalDoc:
         "body": body,
     }
     fields |= more
-    fields.setdefault("window", f"{fields['title']}\n{fields['body']}")
-    return LexicalDoc(chunk_id=number + 1, path=f"n{number}.md", **fields)
+    window = (fields["title"], fields["body"])
+    return LexicalDoc(chunk_id=number + 1, path=f"n{number}.md", window=window, **fields)
 
 
 OLD = [doc(number) for number in range(300)]
@@ -72,7 +72,7 @@ def means(docs: list[LexicalDoc]) -> MeanLengths:
         mean([d.title for d in docs]),
         mean([d.header_path for d in docs]),
         mean([d.body for d in docs]),
-        mean([d.window for d in docs]),
+        mean(["\n".join(d.window) for d in docs]),
     )
 
 

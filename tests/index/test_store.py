@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from agentm_assets.index.schema import SCHEMA_VERSION
-from agentm_assets.index.store import IndexStore, get_meta, set_meta
+from agentm_assets.index.store import LOG_BYTES, IndexStore, get_meta, set_meta
 
 
 @pytest.fixture
@@ -172,3 +172,37 @@ def test_a_killed_writer_leaves_neither_its_rows_nor_a_lock(path: Path) -> None:
     with store.transaction() as connection:
         assert get_meta(connection, "mark") is None
         assert get_meta(connection, "index_id") == before
+
+
+def test_a_long_log_is_folded_and_a_short_one_waits(path: Path) -> None:
+    store = IndexStore(path)
+    with store.transaction() as connection:
+        connection.execute("INSERT INTO attachments SELECT md5(i::VARCHAR) FROM range(50_000) t(i)")
+    assert log_of(path).stat().st_size > LOG_BYTES
+    with store.transaction(last=True):
+        pass
+    assert not log_of(path).exists() or log_of(path).stat().st_size < LOG_BYTES
+    folded = path.stat().st_size
+    assert folded > 1_000_000
+    with store.transaction(last=True) as connection:
+        set_meta(connection, "mark", "x")
+    assert log_of(path).stat().st_size > 0
+    assert path.stat().st_size == folded
+    with IndexStore(path).transaction() as connection:
+        assert get_meta(connection, "mark") == "x"
+        assert connection.execute("SELECT count(*) FROM attachments").fetchone() == (50_000,)
+
+
+def test_folding_goes_well_beside_another_transaction_of_the_process(path: Path) -> None:
+    store = IndexStore(path)
+    index_id(store)
+    with store.transaction() as other:
+        set_meta(other, "mark", "x")
+        with store.transaction(last=True) as connection:
+            connection.execute(
+                "INSERT INTO attachments SELECT md5(i::VARCHAR) FROM range(50_000) t(i)"
+            )
+    index_id(store)
+    assert not log_of(path).exists() or log_of(path).stat().st_size < LOG_BYTES
+    with store.transaction() as connection:
+        assert connection.execute("SELECT count(*) FROM attachments").fetchone() == (50_000,)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentm_assets.index.serving import ServingUnreadable
+from agentm_assets.index.vector_files import VectorRows
 from agentm_assets.index.vectors import MAX_DELTAS, MIN_SPENT, VectorPublisher, VectorReader
 
 DIM = 8
@@ -489,3 +490,25 @@ def test_a_publisher_killed_before_or_after_its_manifest_is_made_up_for(
     assert found(reader, np.eye(8, dtype=np.float32)[1], 1) == [70]
     assert 5 not in found(reader, vectors_of(1, 1)[0])
     assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_rows_that_come_in_pieces_in_any_order_are_written_to_their_places(tmp_path: Path):
+    ids, vectors = rows(list(range(50)), seed=5)
+    order = np.random.default_rng(1).permutation(50)
+    pieces = [(order[at : at + 7], vectors[order[at : at + 7]]) for at in range(0, 50, 7)]
+    publisher = VectorPublisher(tmp_path)
+    publisher.publish("i", "m", 1, VectorRows(ids, DIM, pieces), dead(), full=True)
+    content = dict(zip(ids.tolist(), vectors, strict=True))
+    for question in vectors_of(9, 5):
+        assert found(VectorReader.open(tmp_path), question, 50) == expected(content, question, 50)
+
+
+def test_pieces_that_fall_short_or_are_no_unit_vectors_publish_nothing(tmp_path: Path):
+    ids, vectors = rows(list(range(20)), seed=5)
+    publisher = full(tmp_path, [1, 2, 3])
+    for pieces in ([(np.arange(19), vectors[:19])], [(np.arange(20), vectors * 2)]):
+        with pytest.raises(ValueError, match=r"20 ids came with 19|unit length"):
+            publisher.publish("i", "m", 2, VectorRows(ids, DIM, pieces), dead(), full=True)
+        assert VectorReader.open(tmp_path).count == 3
+    full(tmp_path, [4])
+    assert len(list(tmp_path.glob("*.npy"))) == 3

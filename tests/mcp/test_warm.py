@@ -4,7 +4,9 @@ import json
 import socket
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 
 from agentm_assets.mcp.memory import Memory
 from agentm_assets.mcp.warm import WarmEndpoint
+from agentm_assets.recall.question import RecallOptions
 from agentm_assets.warm.address import LOCK, SOCKET, address_of
 from agentm_assets.warm.client import WarmRequest, WarmTrouble, ask
 
@@ -29,18 +32,23 @@ def answered(state: Path) -> dict[str, Any]:
     return answer
 
 
-@pytest.fixture
-def endpoint(demo: Machine) -> Iterator[Path]:
-    memory = Memory(demo.env)
+@contextmanager
+def serving(memory: Memory, state: Path) -> Iterator[Path]:
     served = WarmEndpoint(memory)
     served.start()
-    answered(demo.state)
-    yield demo.state
+    answered(state)
+    yield state
     served.close()
-    with address_of(demo.state) as address, socket.socket(socket.AF_UNIX) as last:
+    with address_of(state) as address, socket.socket(socket.AF_UNIX) as last:
         last.settimeout(5)
         last.connect(address)  # wakes the listener, so that it sees that it is closed
     memory.close()
+
+
+@pytest.fixture
+def endpoint(demo: Machine) -> Iterator[Path]:
+    with serving(Memory(demo.env), demo.state) as state:
+        yield state
 
 
 def test_a_question_gets_the_answer_of_recall_and_only_its_owner_can_ask(endpoint: Path) -> None:
@@ -49,6 +57,24 @@ def test_a_question_gets_the_answer_of_recall_and_only_its_owner_can_ask(endpoin
     assert len(answer["hits"]) == 3
     mode = (endpoint / SOCKET).stat().st_mode
     assert stat.S_ISSOCK(mode) and stat.S_IMODE(mode) == 0o600
+
+
+def test_a_hook_is_not_kept_waiting_for_a_reranker(
+    demo: Machine, tmp_path: Path, build_cross_encoder: Callable[..., Path]
+) -> None:
+    folder = build_cross_encoder(tmp_path / "overlap", (("water",), ("hot",)))
+    memory = Memory({**demo.env, "AGENTM_RERANKER": str(folder)})
+    options = RecallOptions(now=datetime(2026, 8, 19, tzinfo=UTC))
+    with serving(memory, demo.state) as state:
+        end = time.monotonic() + PATIENCE
+        while (trace := memory.search(REQUEST.question, options).result().trace).rerank is None:
+            assert time.monotonic() < end, "the model does not load"
+        assert trace.rerank.pairs > 0
+        answer = ask(state, REQUEST, PATIENCE)
+        assert answer is not None
+        assert answer["trace"]["rerank"]["pairs"] == 0
+        assert "no time" in answer["trace"]["rerank"]["why"]
+        assert "rerank" not in (answer["why"] or "")
 
 
 def test_rubbish_is_answered_and_forgotten(endpoint: Path) -> None:

@@ -78,19 +78,30 @@ class Asker:
         return [hit.path for hit in self.ask(question, **options).hits]
 
 
-@pytest.fixture
-def asker(tmp_path: Path) -> Iterator[Asker]:
-    root = tmp_path / "vault"
+def empty_vault(folder: Path, stack: ExitStack) -> Asker:
+    root = folder / "vault"
     root.mkdir()
     env = {
-        "HOME": str(tmp_path / "home"),
-        "XDG_CONFIG_HOME": str(tmp_path / "config"),
-        "XDG_STATE_HOME": str(tmp_path / "state"),
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "HOME": str(folder / "home"),
+        "XDG_CONFIG_HOME": str(folder / "config"),
+        "XDG_STATE_HOME": str(folder / "state"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
         "AGENTM_VAULT": str(root),
     }
+    return Asker(root, env, stack)
+
+
+@pytest.fixture
+def asker(tmp_path: Path) -> Iterator[Asker]:
     with ExitStack() as stack:
-        yield Asker(root, env, stack)
+        yield empty_vault(tmp_path, stack)
+
+
+@pytest.fixture(scope="module")
+def shared_asker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
+    """One for all tests of a module, which fill it once."""
+    with ExitStack() as stack:
+        yield empty_vault(tmp_path_factory.mktemp("shared"), stack)
 
 
 @pytest.fixture

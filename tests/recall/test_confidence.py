@@ -1,6 +1,8 @@
 """Confidence: bounds, direction, and what a question names that no note holds."""
 
+import itertools
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,11 +11,14 @@ from hypothesis import strategies as st
 
 from agentm_assets.index.build import name_key
 from agentm_assets.recall import names
+from agentm_assets.recall.answer import Grounds, Verdict
 from agentm_assets.recall.confidence import (
     ANSWER_FROM,
+    LEXICAL_WEAK_FROM,
     WEAK_FROM,
     Evidence,
     coverage,
+    grounds,
     judge,
     telling,
 )
@@ -22,75 +27,99 @@ Asker = Any  # the class in conftest.py, which cannot be imported from here
 SHARES = st.none() | st.floats(0.0, 1.0)
 COSINES = st.none() | st.floats(-1.0, 1.0)
 EVIDENCE = st.builds(Evidence, SHARES, COSINES, st.booleans(), st.booleans())
+MARGINS = st.none() | st.floats(-1.0, 1.0)
+SIZES = st.integers(1, 1_000_000)
+GROUNDS = st.builds(
+    grounds,
+    st.lists(EVIDENCE, min_size=1, max_size=5),
+    sections=SIZES,
+    unseen=st.floats(0.0, 1.0),
+    unknown_name=st.booleans(),
+    unknown_thing=st.booleans(),
+    speaker=MARGINS,
+)
 
 
-def of(share: float | None, cosine: float | None) -> Evidence:
-    return Evidence(share, cosine, named=False, in_time=False)
+def of(words: float | None, meaning: float | None, **more: Any) -> Grounds:
+    found = Evidence(words, meaning, named=False, in_time=False)
+    return grounds([found], **{"sections": 2_000, **more})
 
 
-@given(evidence=st.lists(EVIDENCE, max_size=5), unknown=st.booleans())
-def test_confidence_lies_between_0_and_1_and_decides_the_verdict(
-    evidence: list[Evidence], unknown: bool
-) -> None:
-    confidence, verdict = judge(evidence, names_unknown=unknown)
+@given(found=GROUNDS)
+def test_confidence_lies_between_0_and_1_and_decides_the_verdict(found: Grounds) -> None:
+    confidence, verdict = judge(found)
+    least = LEXICAL_WEAK_FROM if found.meaning is None else WEAK_FROM
     assert 0.0 <= confidence <= 1.0
     assert (verdict == "answer") == (confidence >= ANSWER_FROM)
-    assert (verdict == "none") == (confidence < WEAK_FROM)
-    assert confidence >= judge(evidence, names_unknown=True)[0]
+    assert (verdict == "none") == (confidence < least)
 
 
-@given(low=st.floats(0.0, 1.0), high=st.floats(0.0, 1.0), other=st.floats(0.0, 1.0))
-def test_more_words_and_nearer_meaning_never_lower_it(
-    low: float, high: float, other: float
+@given(
+    found=GROUNDS,
+    field=st.sampled_from(["words", "meaning", "unseen", "speaker"]),
+    pair=st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)),
+)
+def test_each_ground_speaks_in_one_direction(
+    found: Grounds, field: str, pair: tuple[float, float]
 ) -> None:
-    low, high = sorted((low, high))
-    for less, more in (
-        (of(low, other), of(high, other)),
-        (of(other, low), of(other, high)),
-        (of(low, None), of(high, None)),
-    ):
-        assert judge([less], names_unknown=False) <= judge([more], names_unknown=False) or (
-            judge([less], names_unknown=False)[0] <= judge([more], names_unknown=False)[0]
-        )
+    less, more = (replace(found, **{field: value}) for value in sorted(pair))
+    if field == "unseen":
+        less, more = more, less
+    assert judge(less)[0] <= judge(more)[0]
+
+
+@given(found=GROUNDS)
+def test_an_unknown_name_or_thing_never_raises_it(found: Grounds) -> None:
+    for field in ("unknown_name", "unknown_thing"):
+        known, unknown = (replace(found, **{field: value}) for value in (False, True))
+        assert judge(unknown)[0] <= judge(known)[0]
 
 
 def test_no_hit_is_no_answer() -> None:
-    assert judge([], names_unknown=False) == (0.0, "none")
+    assert judge(None) == (0.0, "none")
 
 
 @pytest.mark.parametrize(
-    ("evidence", "verdict"),
+    ("found", "verdict"),
     [
         (of(1.0, 0.7), "answer"),
+        (of(0.4, 0.45), "answer"),  # a paraphrase
+        (of(0.3, 0.2), "weak"),
+        (of(0.1, 0.15), "none"),
+        (of(0.1, 0.3, unseen=0.8), "none"),
         (of(1.0, None), "answer"),
-        (of(0.3, 0.4), "weak"),
-        (of(0.15, 0.25), "none"),
-        (of(0.1, None), "none"),
-        (of(None, 0.2), "none"),
+        (of(0.1, None, unseen=0.8), "none"),
+        (of(None, 0.3), "none"),  # words of every question alone
         (of(0.0, -1.0), "none"),
-        (Evidence(0.0, None, named=True, in_time=False), "answer"),
-        (Evidence(None, None, named=False, in_time=True), "answer"),
-        (Evidence(0.0, 0.1, named=False, in_time=True), "none"),
+        (of(0.9, 0.6, speaker=-0.3), "none"),  # another one said all of it
+        (of(0.9, 0.6, speaker=0.3), "answer"),
+        (of(0.9, 0.6, unknown_name=True, sections=5_000), "none"),
+        (of(0.9, 0.6, unknown_name=True, sections=50), "answer"),
+        (of(0.9, 0.6, unknown_thing=True), "none"),
+        (grounds([Evidence(0.0, None, True, False)], sections=9), "answer"),
+        (grounds([Evidence(None, None, False, True)], sections=9), "answer"),
+        (grounds([Evidence(0.0, 0.1, False, True)], sections=2_000), "none"),
     ],
 )
-def test_verdicts(evidence: Evidence, verdict: str) -> None:
-    assert judge([evidence], names_unknown=False)[1] == verdict
+def test_verdicts(found: Grounds, verdict: Verdict) -> None:
+    assert judge(found)[1] == verdict
 
 
-def test_an_unknown_name_makes_the_best_evidence_no_answer() -> None:
-    assert judge([of(1.0, 0.9)], names_unknown=False)[1] == "answer"
-    assert judge([of(1.0, 0.9)], names_unknown=True)[1] != "answer"
-    assert judge([of(0.6, 0.6)], names_unknown=True)[1] == "none"
+def test_confidence_does_not_saturate() -> None:
+    cosines = [0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
+    found = [judge(of(0.6, cosine))[0] for cosine in cosines]
+    assert all(second - first > 0.005 for first, second in itertools.pairwise(found))
 
 
 def test_the_mention_of_what_is_asked_for_counts_but_is_not_all() -> None:
-    bare = judge([Evidence(0.0, 0.0, named=True, in_time=False)], names_unknown=False)[0]
-    full = judge([Evidence(1.0, 0.9, named=True, in_time=False)], names_unknown=False)[0]
+    bare = judge(grounds([Evidence(0.0, 0.0, True, False)], sections=9))[0]
+    full = judge(grounds([Evidence(1.0, 0.9, True, False)], sections=9))[0]
     assert ANSWER_FROM < bare < full
 
 
 def test_the_best_hit_counts() -> None:
-    assert judge([of(0.1, 0.1), of(1.0, 0.8)], names_unknown=False)[1] == "answer"
+    first, second = Evidence(0.1, 0.1, False, False), Evidence(1.0, 0.8, False, False)
+    assert judge(grounds([first, second], sections=9))[1] == "answer"
 
 
 def test_coverage_weighs_rare_words_more() -> None:
@@ -104,6 +133,18 @@ def test_coverage_weighs_rare_words_more() -> None:
 def test_stop_words_are_not_telling() -> None:
     terms = {"what": 0.5, "did": 0.5, "kettl": 5.0}
     assert telling(terms, str.split) == {"kettl": 5.0}
+
+
+def test_the_weight_of_words_that_no_section_holds(
+    vault_of: Callable[[Mapping[str, str]], Asker],
+) -> None:
+    lexical = vault_of({"kettle.md": "# Kettle\n\nThe kettle boils.\n"}).sources().lexical
+    none, half, whole = (
+        names.unseen_share(dict(lexical.question_terms(question)), lexical)
+        for question in ("kettle boils", "kettle zeppelin", "zeppelin harbour")
+    )
+    assert none == 0.0 < half < whole == 1.0
+    assert names.unseen_share({}, lexical) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -151,3 +192,42 @@ def test_a_question_with_an_unknown_name_is_no_answer(
 @given(name=st.text())
 def test_names_are_looked_up_as_the_index_keys_them(name: str) -> None:
     assert names._key(name) == name_key(name)
+
+
+@pytest.mark.parametrize(
+    ("question", "verdict"),
+    [
+        ("boilDetectC", "answer"),
+        ("what is boilDetectC set to?", "answer"),
+        ("boil_detect_c", "answer"),
+        ("max_retry_backoff_ms", "answer"),
+        ("maxRetryBackoffMs", "answer"),
+        ("OTC_THRESHOLD_C", "answer"),
+        ("boilDetectD", "none"),  # one of its parts stands in no section with the others
+        ("boilRetryC", "none"),
+    ],
+)
+def test_an_identifier_in_its_other_spelling_is_known(
+    vault_of: Callable[[Mapping[str, str]], Asker], question: str, verdict: Verdict
+) -> None:
+    notes = {f"n{n}.md": f"# Note {n}\n\nPlain words about tea number {n}.\n" for n in range(150)}
+    asker = vault_of(
+        notes
+        | {
+            "boil.md": "# Boil\n\nThe kettle stops when `boil_detect_c` says 96.\n",
+            "retry.md": "# Retry\n\nWe set `maxRetryBackoffMs` to 500.\n",
+            "otc.md": "# Threshold\n\nThe lid opens at `otcThresholdC`.\n",
+        }
+    )
+    assert asker.ask(question).verdict == verdict
+
+
+def test_a_name_that_a_hit_spells_otherwise_is_no_unknown_one(
+    vault_of: Callable[[Mapping[str, str]], Asker],
+) -> None:
+    lexical = vault_of({"kettle.md": "# Kettle\n\nSet `boil_detect_c`.\n"}).sources().lexical
+    known = {"boildetectc"}
+    assert names.unknown_names("is boilDetectC set?", (), lexical) == ("boilDetectC",)
+    assert names.unknown_names("is boilDetectC set?", (), lexical, known) == ()
+    terms = dict(lexical.question_terms("boilDetectC zeppelin"))
+    assert names.unseen_share(terms, lexical, known) == 0.5

@@ -7,6 +7,7 @@ from agentm_assets.recall.fusion import (
     GUARD_MARGIN,
     GUARD_RANK,
     WEIGHTS,
+    combine,
     fuse,
     keep_first_lexical,
     normalise,
@@ -50,27 +51,26 @@ def test_the_best_of_an_arm_counts_fully_only_from_a_mark_on() -> None:
 
 
 def test_arms_are_weighed_and_an_absent_arm_is_left_out() -> None:
-    both = dict(fuse({"a": 1.0}, {"b": 1.0}, {}))
-    assert both == {"a": WEIGHTS.lexical, "b": WEIGHTS.dense}
-    assert dict(fuse({"a": 1.0, "b": 0.5}, {}, {})) == {"a": 1.0, "b": 0.5}
-    assert dict(fuse({}, {"a": 0.25}, {})) == {"a": 0.25}
+    assert combine({"a": 1.0}, {"b": 1.0}) == {"a": WEIGHTS.lexical, "b": WEIGHTS.dense}
+    assert combine({"a": 1.0, "b": 0.5}, {}) == {"a": 1.0, "b": 0.5}
+    assert combine({}, {"a": 0.25}) == {"a": 0.25}
 
 
 def test_a_bonus_alone_makes_a_candidate_and_can_decide() -> None:
-    assert fuse({"a": 1.0}, {}, {"b": 3.0})[0] == ("b", 1.0)
-    assert fuse({}, {}, {"b": 0.05}) == [("b", 0.05)]
-    assert fuse({}, {}, {}) == []
+    assert fuse({"a": 1.0}, {"b": 3.0})[0] == ("b", 1.0)
+    assert fuse({}, {"b": 0.05}) == [("b", 0.05)]
+    assert fuse({}, {}) == []
 
 
 def test_equal_scores_are_in_path_order() -> None:
-    assert [path for path, _ in fuse({"b": 1.0, "a": 1.0, "c": 1.0}, {}, {})] == ["a", "b", "c"]
+    assert [path for path, _ in fuse({"b": 1.0, "a": 1.0, "c": 1.0}, {})] == ["a", "b", "c"]
 
 
 @given(lexical=UNIT, dense=UNIT, bonus=UNIT)
 def test_fused_scores_lie_between_0_and_1_and_fall(
     lexical: dict[str, float], dense: dict[str, float], bonus: dict[str, float]
 ) -> None:
-    ranked = fuse(lexical, dense, bonus)
+    ranked = fuse(combine(lexical, dense), bonus)
     scores = [score for _path, score in ranked]
     assert all(0.0 <= score <= 1.0 for score in scores)
     assert scores == sorted(scores, reverse=True)

@@ -44,6 +44,11 @@ def test_a_paraphrase_is_found_by_meaning(hybrid: Asker) -> None:
     assert 0.2 < hit.parts.dense_score <= 1.0
 
 
+def test_a_typo_is_taken_for_a_word_and_a_word_is_not(hybrid: Asker) -> None:
+    assert "searched for kettle instead of ketle" in (hybrid.ask("the ketle").why or "")
+    assert hybrid.ask("the settle").why is None  # a word, if none of the vault
+
+
 def test_stop_words_alone_are_answered_by_meaning(hybrid: Asker) -> None:
     answer = hybrid.ask("what is it about")
     assert answer.hits
@@ -110,6 +115,9 @@ class Wedged:
 
     def embed_one(self, text: str) -> object:
         raise EmbeddingFailed(f"{self.model_id} gave no unit vector")
+
+    def knows_word(self, word: str) -> bool:
+        return True
 
 
 def test_an_embedder_that_fails_on_the_question_leaves_words(hybrid: Asker) -> None:

@@ -52,6 +52,11 @@ def test_words_about_the_clock_leave_the_topic_and_dates_stay() -> None:
         ("2026", "2026-03", date(2026, 1, 1), date(2026, 2, 28)),
         ("last week", None, date(2026, 8, 10), None),
         ("2026-08-01", "2026-08-02", date(2026, 8, 1), date(2026, 8, 1)),
+        ("9999-12-31", None, date(9999, 12, 31), None),
+        ("9999-12", "9999-12-31", date(9999, 12, 1), date(9999, 12, 30)),
+        ("9999", None, date(9999, 1, 1), None),
+        ("0001-01-01", "0001-01-02", date(1, 1, 1), date(1, 1, 1)),
+        ("1815-06-18", "1816-01", date(1815, 6, 18), date(1815, 12, 31)),
     ],
 )
 def test_options_bound_the_day_of_capture(
@@ -68,6 +73,9 @@ def test_options_bound_the_day_of_capture(
         (None, "", "before '' is no time"),
         ("2026-08-02", "2026-08-01", "Swap the two"),
         ("2026-08-01", "2026-08-01", "Swap the two"),
+        (None, "0001-01-01", "no day is before '0001-01-01'"),
+        ("2026-02-30", None, "is no time"),
+        ("2026-13", None, "is no time"),
     ],
 )
 def test_impossible_bounds_are_refused(after: str | None, before: str | None, said: str) -> None:

@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentm_assets.recall.periods import Period, captured_day
-from agentm_assets.recall.timephrases import asks_about_time, find_time_phrase, parse_when
+from agentm_assets.recall.timephrases import (
+    asked_order,
+    asks_about_time,
+    find_time_phrase,
+    parse_when,
+)
 
 NOW = datetime(2026, 8, 19, 10, 30, tzinfo=UTC)  # a Wednesday
 
@@ -52,7 +57,7 @@ def days(first: str | None, last: str | None) -> Period:
         ("notes from May 2024", "2024-05-01", "2024-05-31"),
         ("in may", "2026-05-01", "2026-05-31"),
         ("in October", "2025-10-01", "2025-10-31"),
-        ("in early June", "2026-06-01", "2026-06-30"),
+        ("in early June", "2026-06-01", "2026-06-10"),
         ("in 2019", "2019-01-01", "2019-12-31"),
         ("during summer 2024", "2024-06-01", "2024-08-31"),
         ("in Q3 2025", "2025-07-01", "2025-09-30"),
@@ -77,6 +82,51 @@ def days(first: str | None, last: str | None) -> Period:
         ("between March and May", "2026-03-01", "2026-05-31"),
         ("from July 2023 to June 2027", "2023-07-01", "2027-06-30"),
         ("since June and before August", "2026-06-01", "2026-07-31"),
+        ("on 07.05.2023", "2023-05-07", "2023-05-07"),
+        ("on 7-5-2023", "2023-05-07", "2023-05-07"),
+        ("on 5/7/2023", "2023-05-07", "2023-05-07"),
+        ("on 13/7/2023", "2023-07-13", "2023-07-13"),
+        ("in 05/2023", "2023-05-01", "2023-05-31"),
+        ("from 3 to 7 May 2024", "2024-05-03", "2024-05-07"),
+        ("between 3 and 7 May", "2026-05-03", "2026-05-07"),
+        ("between May and July 2024", "2024-05-01", "2024-07-31"),
+        ("from November to February 2024", "2023-11-01", "2024-02-29"),
+        ("at Christmas 2024", "2024-12-24", "2024-12-26"),
+        ("before Christmas", None, "2025-12-23"),
+        ("since New Year", "2026-01-01", None),
+        ("on New Year's Eve", "2025-12-31", "2025-12-31"),
+        ("at Easter", "2026-04-03", "2026-04-06"),
+        ("at Easter 2024", "2024-03-29", "2024-04-01"),
+        ("on Thanksgiving 2024", "2024-11-28", "2024-11-28"),
+        ("around Halloween", "2025-10-28", "2025-11-03"),
+        ("at the end of 2025", "2025-09-02", "2025-12-31"),
+        ("at the beginning of July", "2026-07-01", "2026-07-10"),
+        ("late July", "2026-07-22", "2026-07-31"),
+        ("in mid-May", "2026-05-11", "2026-05-21"),
+        ("in Q3", "2026-07-01", "2026-09-30"),
+        ("in 2025-Q4", "2025-10-01", "2025-12-31"),
+        ("in the third quarter of 2025", "2025-07-01", "2025-09-30"),
+        ("in the first half of 2025", "2025-01-01", "2025-06-30"),
+        ("in H2 2025", "2025-07-01", "2025-12-31"),
+        ("in week 14 of 2026", "2026-03-30", "2026-04-05"),
+        ("calendar week 33", "2026-08-10", "2026-08-16"),
+        ("in week 50", "2025-12-08", "2025-12-14"),
+        ("in the summer", "2026-06-01", "2026-08-31"),
+        ("in the winter of 2025", "2025-12-01", "2026-02-28"),
+        ("this spring", "2026-03-01", "2026-05-31"),
+        ("in the 2010s", "2010-01-01", "2019-12-31"),
+        ("earlier this year", "2026-01-01", "2026-08-19"),
+        ("the other day", "2026-08-05", "2026-08-18"),
+        ("the week before last", "2026-08-03", "2026-08-09"),
+        ("two quarters ago", "2026-01-01", "2026-03-31"),
+        ("this past quarter", "2026-05-19", "2026-08-19"),
+        ("an hour ago", "2026-08-19", "2026-08-19"),
+        ("on the 7th?", "2026-08-07", "2026-08-07"),
+        ("on the 30th", "2026-07-30", "2026-07-30"),
+        ("Tuesday last week", "2026-08-11", "2026-08-11"),
+        ("last week's Tuesday", "2026-08-11", "2026-08-11"),
+        ("Monday's rehearsal", "2026-08-17", "2026-08-17"),
+        ("since Monday", "2026-08-17", None),
     ],
 )
 def test_phrases_become_days(question: str, first: str | None, last: str | None) -> None:
@@ -99,6 +149,14 @@ def test_phrases_become_days(question: str, first: str | None, last: str | None)
         "before the fall",
         "what happens on 2024-02-30",
         "the second option",
+        "a list of Christmas presents",
+        "Monday is a day",
+        "in spring boot",
+        "on the 2nd try",
+        "Q3 is a name, and so is H2",
+        "week 14 of the course",
+        "version 1.2.2023.4 and 99/99/2023",
+        "30.02.2024",
         "",
     ],
 )
@@ -122,6 +180,40 @@ def test_relative_phrases_are_told_from_absolute_ones() -> None:
     assert yesterday.relative
     assert march is not None
     assert not march.relative
+
+
+@pytest.mark.parametrize(
+    ("question", "assumed"),
+    [
+        ("on 5/7/2023", ("5/7/2023 was read as 2023-05-07, the month first",)),
+        ("on 13/7/2023", ()),
+        ("on 7/7/2023", ()),
+        ("on 05.07.2023", ()),
+    ],
+)
+def test_what_was_assumed_of_a_date_is_said(question: str, assumed: tuple[str, ...]) -> None:
+    phrase = find_time_phrase(question, NOW)
+    assert phrase is not None
+    assert phrase.assumed == assumed
+
+
+@pytest.mark.parametrize(
+    ("question", "order"),
+    [
+        ("the latest note on pumps", "newest"),
+        ("what did I do lately", "newest"),
+        ("the most recent entry", "newest"),
+        ("has it failed recently?", "newest"),
+        ("when was the first time", "oldest"),
+        ("when did we first meet", "oldest"),
+        ("the oldest entry", "oldest"),
+        ("oldest and newest", None),
+        ("the first step of the recipe", None),
+        ("what was it", None),
+    ],
+)
+def test_questions_for_the_new_or_the_old_are_recognised(question: str, order: str | None) -> None:
+    assert asked_order(question) == order
 
 
 def test_contradictory_bounds_are_no_phrase() -> None:

@@ -1,0 +1,1 @@
+"""The evaluation group of the asset graph. Only here does this room import Dagster."""
