@@ -23,8 +23,8 @@ from agentm_assets.index.serving import ServingUnreadable
 from agentm_assets.index.vectors import VectorReader
 from agentm_assets.models.export import models_folder, source_model_id
 from agentm_assets.models.manifest import ModelFolderUnusable, load_manifest
-from agentm_assets.models.tiers import NOT_CONFIGURED, TIERS, open_tiers
 from agentm_assets.models.reranker_folder import RerankerUnusable, RerankFailed, reranker_trouble
+from agentm_assets.models.tiers import NOT_CONFIGURED, TIERS, open_tiers
 from agentm_assets.models.weights import ModelUnavailable, WeightsRefused, locate
 from agentm_assets.storage.seam import Capabilities, StorageError
 from agentm_assets.storage.selection import open_vault, storage_preview
@@ -225,6 +225,8 @@ def _tiers(settings: Settings, env: Mapping[str, str]) -> Diagnosis:
         cure = "mend that; until then its notes wait, captured and found as ever"
         return Diagnosis("tiers", "warn", " | ".join([reached, *wrong]), cure)
     return Diagnosis("tiers", "ok", reached)
+
+
 def _reranker(settings: Settings) -> Diagnosis:
     if not settings.reranker:
         return Diagnosis("reranker", "ok", "none is named; recall ranks by words and meaning")

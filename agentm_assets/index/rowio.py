@@ -60,6 +60,7 @@ _POLARS: dict[str, Any] = {
     "BIGINT": pl.Int64,
     "INTEGER": pl.Int32,
     "BOOLEAN": pl.Boolean,
+    "DOUBLE": pl.Float64,
     "BLOB": pl.Binary,
 }
 

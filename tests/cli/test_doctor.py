@@ -201,6 +201,8 @@ def test_without_a_model_doctor_says_that_nothing_is_sent(agentm: Run) -> None:
     said = examine(agentm, 3, ANTHROPIC_API_KEY=KEY, OPENAI_API_KEY=KEY)["tiers"]
     assert said["outcome"] == "ok"
     assert said["message"].startswith("no model is configured, so nothing is sent anywhere")
+
+
 def test_the_named_reranker_is_opened_timed_and_its_hash_told(
     agentm: Run, tmp_path: Path, build_cross_encoder: Callable[..., Path]
 ) -> None:
