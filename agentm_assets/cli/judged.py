@@ -62,7 +62,7 @@ def judged_state(settings: Settings) -> JudgedState:
     from agentm_assets.enrichment.refusals import read_refusals
     from agentm_assets.enrichment.review import review_queue
     from agentm_assets.enrichment.staleness import Judged, staleness
-    from agentm_assets.evaluation.serving_stamp import serving_stamp
+    from agentm_assets.evaluation.serving_stamp import serving
     from agentm_assets.models.tiers import open_tiers
 
     location = settings.location
@@ -74,5 +74,12 @@ def judged_state(settings: Settings) -> JudgedState:
         rules = load_rules(open_vault(location), os.environ)
     except RulesError:
         return JudgedState(None, len(queue))
-    stamp = serving_stamp(open_tiers(settings, os.environ), backend, datetime.now(UTC))
-    return JudgedState(staleness(notes, rules, stamp, location), len(queue))
+    judge = serving(open_tiers(settings, os.environ), backend, datetime.now(UTC))
+    stale = staleness(
+        notes,
+        rules,
+        None if judge is None else judge.stamp,
+        location,
+        also_current=() if judge is None else judge.also_current,
+    )
+    return JudgedState(stale, len(queue))

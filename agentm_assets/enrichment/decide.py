@@ -134,7 +134,7 @@ def _before_scrubbing(subject: Subject, desk: Desk) -> Refusal | None:
 def _known(subject: Subject, waiting: Waiting, desk: Desk) -> Refusal | None:
     stamp, rules_hash = desk.judge.stamp, desk.rules.rules_hash
     refusal = refuse_current(
-        subject, stamp, rules_hash, waiting.judged_fingerprint
+        subject, stamp, rules_hash, waiting.judged_fingerprint, desk.judge.also_current
     ) or refuse_known(subject, stamp, rules_hash, GATE_VERSION, desk.refusals)
     if refusal is not None:
         return refusal

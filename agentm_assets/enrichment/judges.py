@@ -41,6 +41,20 @@ class HandedOver:
     because: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Completeness:
+    """Rewrites of which a second model was asked how much of the source they hold. `covered`: on
+    average, 0 to 1, of the `scored`; `unable`: those of which it gave no score."""
+
+    scored: int = 0
+    covered: float = 0.0
+    unable: int = 0
+
+    @property
+    def asked(self) -> int:
+        return self.scored + self.unable
+
+
 IN_BATCH: Final = "model-in-batch"
 """The code of a note that a batch asks about: its answer comes later."""
 
@@ -74,6 +88,9 @@ class Judge(Protocol):
         """The run has asked about all it wants to: hand over what goes in a batch."""
 
     def usage(self) -> Mapping[Tier, TierUsage]: ...
+
+    def completeness(self) -> Completeness | None:
+        """The score over the sampled rewrites of this run; None for a judge that rewrites none."""
 
     def records(self) -> Mapping[Locator, Sequence[bytes]]:
         """Lines for the vault's machine records, since the last time; they go into the commit."""
@@ -126,6 +143,9 @@ class LocalJudge:
 
     def usage(self) -> Mapping[Tier, TierUsage]:
         return {}
+
+    def completeness(self) -> None:
+        return None
 
     def records(self) -> Mapping[Locator, Sequence[bytes]]:
         return {}

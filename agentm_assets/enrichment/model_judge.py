@@ -18,13 +18,16 @@ from agentm_assets.enrichment.batches import Batches
 from agentm_assets.enrichment.gates.budget import Budget, estimate_of
 from agentm_assets.enrichment.gates.grounding import (
     JudgeUnable,
+    completeness_request,
     grounding_request,
+    is_sampled,
+    parse_completeness,
     parse_grounding,
     states_something,
 )
 from agentm_assets.enrichment.gates.privacy import ScrubbedSubject
 from agentm_assets.enrichment.gates.schema import parse_answer
-from agentm_assets.enrichment.judges import IN_BATCH, HandedOver, TierUsage
+from agentm_assets.enrichment.judges import IN_BATCH, Completeness, HandedOver, TierUsage
 from agentm_assets.enrichment.judgment import Judgment
 from agentm_assets.enrichment.prompt import judgment_request
 from agentm_assets.enrichment.refusal import Refusal
@@ -122,6 +125,7 @@ class ModelJudge:
         self._asked_with = asked_with or {}
         self._keys: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
         self._usage: dict[Tier, TierUsage] = {}
+        self._covered: list[float | None] = []
         if batches is not None:
             batches.collect()
             for used in batches.usage:
@@ -146,26 +150,22 @@ class ModelJudge:
     def ground(
         self, scrubbed: ScrubbedSubject, judgment: Judgment, rules: LoadedRules, budget: Budget
     ) -> Refusal | None:
-        subject = scrubbed.subject
-        if not states_something(subject, judgment):
+        if not states_something(scrubbed.subject, judgment):
             return None
         claims = "\0".join((judgment.title, judgment.summary or "", judgment.body or ""))
-        request = named(
-            grounding_request(scrubbed, judgment, "grounding"),
-            {"note": self._question(scrubbed, rules).key, "claims": _digest(claims)},
-        )
-        self._note_key(scrubbed, self._checker, request)
-        reply = self._kept.get(self._checker.provider.model_id, request.key)
-        if reply is None:
-            answered = self._ask(self._checker, request, subject, rules, budget)
-            if isinstance(answered, Refusal):
-                return answered
-            reply = answered
+        about = {"note": self._question(scrubbed, rules).key, "claims": _digest(claims)}
+        request = named(grounding_request(scrubbed, judgment, "grounding"), about)
+        reply = self._checked(request, scrubbed, rules, budget)
+        if isinstance(reply, Refusal):
+            return reply
         verdict = parse_grounding(reply.text)
         if isinstance(verdict, JudgeUnable):
             # Only the verdict is asked for again.
             self._kept.drop(self._checker.provider.model_id, request.key)
             return Refusal("grounding", "grounding-unable", verdict.detail)
+        if verdict is None and judgment.body and is_sampled(scrubbed.subject.locator.key):
+            request = named(completeness_request(scrubbed, judgment, "completeness"), about)
+            self._score(self._checked(request, scrubbed, rules, budget))
         return verdict
 
     def through(self, scrubbed: ScrubbedSubject, rules: LoadedRules) -> None:
@@ -177,6 +177,11 @@ class ModelJudge:
 
     def usage(self) -> Mapping[Tier, TierUsage]:
         return dict(self._usage)
+
+    def completeness(self) -> Completeness:
+        given = [covered for covered in self._covered if covered is not None]
+        unable = len(self._covered) - len(given)
+        return Completeness(len(given), sum(given) / len(given) if given else 0.0, unable)
 
     def records(self) -> Mapping[Locator, Sequence[bytes]]:
         return {} if self._shadow is None else self._shadow.records()
@@ -223,6 +228,23 @@ class ModelJudge:
             _require_open(subject, rules)
             batches.add(request)
         return Refusal("model", IN_BATCH, "a batch asks about it; its answer comes later")
+
+    def _checked(
+        self, request: ModelRequest, scrubbed: ScrubbedSubject, rules: LoadedRules, budget: Budget
+    ) -> ModelReply | Refusal:
+        """What the second model says, as far as it was not paid for before."""
+        self._note_key(scrubbed, self._checker, request)
+        reply = self._kept.get(self._checker.provider.model_id, request.key)
+        return reply or self._ask(self._checker, request, scrubbed.subject, rules, budget)
+
+    def _score(self, reply: ModelReply | Refusal) -> None:
+        """Enter how much of a source its rewrite covers. It is reported, and stops no note."""
+        if isinstance(reply, Refusal):
+            if reply.gate != "budget":
+                self._covered.append(None)
+            return
+        covered = parse_completeness(reply.text)
+        self._covered.append(None if isinstance(covered, JudgeUnable) else covered)
 
     def _ask(
         self,

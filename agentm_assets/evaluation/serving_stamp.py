@@ -1,5 +1,6 @@
 """What `enriched_by` would hold of a note that is judged now. Asks no model and opens no log."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from agentm_assets.enrichment.extractive.judge import STAMP
@@ -11,11 +12,20 @@ from agentm_assets.models.tiers import Tiers
 from agentm_assets.storage.seam import StorageBackend
 
 
-def serving_stamp(tiers: Tiers, backend: StorageBackend, now: datetime) -> str | None:
-    """The stamp of the judge that serves, as `judging.open_judge` would open it; None while models
-    are configured and none can judge. Raises StorageError when the samples can't be read."""
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """`stamp`: of the judge that serves. `also_current`: the stamps that its judge has as
+    `Judge.also_current`: of judgments that it has no reason to make anew."""
+
+    stamp: str
+    also_current: frozenset[str]
+
+
+def serving(tiers: Tiers, backend: StorageBackend, now: datetime) -> Serving | None:
+    """The judge that serves, as `judging.open_judge` would open it; None while models are
+    configured and none can judge. Raises StorageError when the samples can't be read."""
     if not tiers.is_configured:
-        return STAMP
+        return Serving(STAMP, frozenset())
     standing = tier_of(
         JOB,
         read_samples(backend),
@@ -27,4 +37,11 @@ def serving_stamp(tiers: Tiers, backend: StorageBackend, now: datetime) -> str |
     provider = None if standing.serves is None else tiers.provider(standing.serves)
     if standing.serves is None or provider is None:
         return None
-    return stamp_of(provider.model_id, standing.serves)
+    return Serving(
+        stamp_of(provider.model_id, standing.serves),
+        frozenset(
+            stamp_of(each.model_id, tier)
+            for tier in tiers.timeouts
+            if (each := tiers.provider(tier)) is not None
+        ),
+    )

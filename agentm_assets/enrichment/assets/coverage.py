@@ -8,8 +8,9 @@ import duckdb
 from dagster import MaterializeResult, MetadataValue
 
 from agentm_assets.contract.rules import LoadedRules
+from agentm_assets.enrichment.population import STOPPED
 from agentm_assets.enrichment.staleness import Judged, Staleness, staleness
-from agentm_assets.evaluation.serving_stamp import serving_stamp
+from agentm_assets.evaluation.serving_stamp import serving
 from agentm_assets.index import coverage as coverage_of
 from agentm_assets.index.assets.metadata import column_schema, table
 from agentm_assets.index.assets.sources import RULES_JUDGMENT
@@ -17,6 +18,7 @@ from agentm_assets.index.assets.tables import CODE_VERSION, FRESH, OWNERS, POOL
 from agentm_assets.index.assets.tables import GROUP as INDEX_GROUP
 from agentm_assets.index.coverage import StageCoverage
 from agentm_assets.index.digests import data_version
+from agentm_assets.ledger import ledger
 from agentm_assets.storage.selection import open_backend
 from resources.embedder import EmbedderResource
 from resources.models import ModelsResource
@@ -55,6 +57,7 @@ def coverage(
             stale = _staleness(connection, rules, workspace, models)
             stages.insert(0, stage_of(stale))
         coverage_of.store(connection, stages)
+        stopped = ledger.counted(connection, STOPPED)
         version = data_version(connection, "coverage")
         schema = column_schema(connection, "coverage")
     yield MaterializeResult(
@@ -67,6 +70,7 @@ def coverage(
                 ("stage", "population", "done", "stale", "waiting"),
                 [(s.stage, s.population, s.done, s.stale, s.waiting) for s in stages],
             ),
+            "stopped_by": MetadataValue.json(stopped),
             "stale": stale.text if stale is not None else "not known while the rules are broken",
             "awaiting_model": 0 if stale is None else stale.awaiting_model,
         },
@@ -122,8 +126,14 @@ def judged_staleness(
 ) -> Staleness:
     """`rows`: path, status, enriched_by and rules_hash of the notes that can be judged."""
     location = workspace.settings().location
-    stamp = serving_stamp(models.open(), open_backend(location), datetime.now(UTC))
-    return staleness((Judged(*row) for row in rows), rules, stamp, location)
+    judge = serving(models.open(), open_backend(location), datetime.now(UTC))
+    return staleness(
+        (Judged(*row) for row in rows),
+        rules,
+        None if judge is None else judge.stamp,
+        location,
+        also_current=() if judge is None else judge.also_current,
+    )
 
 
 _NOTES = """
