@@ -14,8 +14,9 @@ from filelock import FileLock
 from agentm_assets.config.enrichment_table import AfterCapture
 from agentm_assets.contract.frontmatter import read_frontmatter
 from agentm_assets.contract.properties import text_of
-from agentm_assets.enrichment.assets.run import run_backfill
+from agentm_assets.enrichment.assets.run import MonthRun, plan_backfill, run_backfill
 from agentm_assets.enrichment.assets.work import UNJUDGED, Work, judge_notes
+from agentm_assets.enrichment.version import stamp_of
 from agentm_assets.index.assets.run import open_instance, run_config
 from agentm_assets.index.facts_reader import FactsReader
 from agentm_assets.index.lexical import LexicalReader
@@ -245,6 +246,79 @@ def test_a_model_is_asked_once_for_each_note_within_the_budget_and_never_about_p
         assert not server.seen(b"diaryword") and not server.seen(b"personal/diary")
     spent = (graph.location.log_dir / "spend.jsonl").read_text().split("\n")
     assert sum('"outcome": "reply"' in line for line in spent) == 4
+
+
+def test_what_another_tier_has_judged_is_not_judged_anew_nor_stale(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with openai_server(answer=answer) as server:
+        monkeypatch.setenv("AGENTM_MODEL", f"openai-compatible/large@{server.url}")
+        monkeypatch.setenv("AGENTM_CHEAP_MODEL", f"openai-compatible/small@{server.url}")
+        stamp = stamp_of("openai-compatible/small", "cheap")
+        rules_hash = graph.workspace.rules().rules_hash
+        judged = f"status: active\nenriched_by: {stamp}\nrules_hash: {rules_hash}"
+        note = FIX.format(captured="2026-05-01T08:00:00Z").replace("status: unfiled", judged)
+        path = graph.put("Agent/memory/semantic/2026/05/relay.md", note)
+        graph.run()
+        assert check(graph, "coverage", "nothing_stale").passed
+        judge(graph, pace="batch", scope="all")
+        rules = graph.workspace.rules()
+        assert plan_backfill(graph.workspace, models_of(graph), rules, None).stale == {}
+        assert [run.month for run in backfilled(graph)] == [None]
+        assert server.asked == [] and path.read_text() == note
+
+        monkeypatch.setenv("AGENTM_CHEAP_MODEL", f"openai-compatible/other@{server.url}")
+        judge(graph, "coverage")
+        assert not check(graph, "coverage", "nothing_stale").passed
+        planned = plan_backfill(graph.workspace, models_of(graph), rules, None)
+        assert planned.stale == {"2026-05": 1}, "of a model that serves no longer"
+        assert [run.month for run in backfilled(graph)] == [None, "2026-05"]
+        assert server.asked
+
+
+def backfilled(graph: Graph) -> list[MonthRun]:
+    return list(run_backfill(graph.defs, graph.workspace, models_of(graph), None))
+
+
+def test_notes_that_no_gate_lets_through_keep_nobody_waiting(graph: Graph) -> None:
+    for number in range(3):
+        broken = FIX.format(captured=f"2026-06-0{number + 1}T08:00:00Z")
+        graph.put(
+            f"Agent/memory/semantic/2026/05/probe-{number}.md",
+            broken.replace("status:", "probe: true\nstatus:"),
+        )
+    put(graph, "relay", "2026-05-01T08:00:00Z")  # older: it comes last
+    put(graph, "relay-2", "2026-05-02T08:00:00Z")
+    config = graph.location.config_file
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text("[profiles.default.enrichment.after_capture]\nnotes = 1\n")
+    graph.run()
+    shown = metadata(graph, "enriched_notes")
+    assert (shown["waiting"], shown["enriched"], shown["left"]) == (5, 1, 1)
+    assert shown["refused_by_code"] == {"probe": 3}
+    assert "the 1 notes of this run are done" in shown["deferred_because"]
+    judge(graph)
+    shown = metadata(graph, "enriched_notes")
+    assert (shown["enriched"], shown["left"]) == (1, 0)
+    graph.run()
+    stopped = metadata(graph, "coverage")["stopped_by"]
+    assert stopped == {"probe": 3}, "the ledger has what no gate let through"
+
+
+def test_what_was_judged_is_asked_for_by_its_own_words(graph: Graph) -> None:
+    put(graph, "relay")
+    long = " ".join(f"The pump number {n} leaks at its valve.\n\n" for n in range(900))
+    graph.put(
+        "Agent/memory/semantic/2026/05/long.md",
+        f"---\ntype: reference\nstatus: unfiled\ncaptured: 2026-05-01\n---\n# Pumps\n\n{long}",
+    )
+    graph.run()
+    shown = metadata(graph, "enriched_notes")
+    asked, found = shown["asked_for"], shown["found_again"]
+    assert asked == shown["enriched"] > 2, "the parts of the long note, and not the note itself"
+    assert found == asked
+    assert f"{found} of {asked} notes come among the first 5" in shown["answerability"]
+    assert f"{found} of {asked} found by a sentence of theirs" in shown["did"]
 
 
 def models_of(graph: Graph) -> ModelsResource:
