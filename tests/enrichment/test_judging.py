@@ -109,6 +109,8 @@ def test_the_cheap_tier_is_compared_and_serves_alone_when_it_agrees(
     judge = run(house, tiers)
     assert judge.stamp.startswith("anthropic/large+"), "samples are too old"
     assert len(strong.asked) == before, "nor what the cheap one judged while it served"
+    waiting = house.waiting(judge.stamp, also_current=judge.also_current)
+    assert waiting.items == () and waiting.eligible == 27
 
 
 def assert_foreseen(house: House, tiers: Tiers, judge: Judge) -> None:
