@@ -1,4 +1,5 @@
-"""What `enriched_by` would hold of a note that is judged now. Asks no model and opens no log."""
+"""What `enriched_by` would hold of a note that is judged now, and which tier serves which job.
+Asks no model and opens no log."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +8,7 @@ from agentm_assets.enrichment.extractive.judge import STAMP
 from agentm_assets.enrichment.model_judge import PASS_VERSION
 from agentm_assets.enrichment.version import stamp_of
 from agentm_assets.evaluation.judging import JOB
-from agentm_assets.evaluation.qualification import read_samples, tier_of
+from agentm_assets.evaluation.qualification import Standing, read_samples, tier_of, tier_table
 from agentm_assets.models.tiers import Tiers
 from agentm_assets.storage.seam import StorageBackend
 
@@ -44,4 +45,18 @@ def serving(tiers: Tiers, backend: StorageBackend, now: datetime) -> Serving | N
             for tier in tiers.timeouts
             if (each := tiers.provider(tier)) is not None
         ),
+    )
+
+
+def standings(tiers: Tiers, backend: StorageBackend, now: datetime) -> tuple[Standing, ...]:
+    """How every job stands with these models; empty where none is configured. Raises StorageError
+    when the samples can't be read."""
+    if not tiers.is_configured:
+        return ()
+    return tier_table(
+        read_samples(backend),
+        cheap=None if tiers.cheap is None else tiers.cheap.model_id,
+        strong=None if tiers.strong is None else tiers.strong.model_id,
+        pass_versions={JOB: PASS_VERSION},
+        now=now,
     )

@@ -244,6 +244,12 @@ def test_a_model_is_asked_once_for_each_note_within_the_budget_and_never_about_p
         assert [run.numbers.get("enriched", 0) for run in backfill] == [0, 1]
         assert len(server.asked) == 4
         assert not server.seen(b"diaryword") and not server.seen(b"personal/diary")
+        judge(graph, "coverage")
+        shown = metadata(graph, "coverage")
+        (today,) = [each.data for each in shown["spent_today"].records if each.data["calls"]]
+        assert (today["tier"], today["calls"], today["daily_usd"]) == ("strong", 4, "no line")
+        serving = {each.data["job"]: each.data["serves"] for each in shown["tiers"].records}
+        assert serving["enrichment"] == serving["crystallize"] == "strong"
     spent = (graph.location.log_dir / "spend.jsonl").read_text().split("\n")
     assert sum('"outcome": "reply"' in line for line in spent) == 4
 
@@ -262,6 +268,7 @@ def test_what_another_tier_has_judged_is_not_judged_anew_nor_stale(
         graph.run()
         assert check(graph, "coverage", "nothing_stale").passed
         judge(graph, pace="batch", scope="all")
+        assert metadata(graph, "enriched_notes")["waiting"] == 0
         rules = graph.workspace.rules()
         assert plan_backfill(graph.workspace, models_of(graph), rules, None).stale == {}
         assert [run.month for run in backfilled(graph)] == [None]

@@ -10,7 +10,7 @@ from dagster import MaterializeResult, MetadataValue
 from agentm_assets.contract.rules import LoadedRules
 from agentm_assets.enrichment.population import STOPPED
 from agentm_assets.enrichment.staleness import Judged, Staleness, staleness
-from agentm_assets.evaluation.serving_stamp import serving
+from agentm_assets.evaluation.serving_stamp import serving, standings
 from agentm_assets.index import coverage as coverage_of
 from agentm_assets.index.assets.metadata import column_schema, table
 from agentm_assets.index.assets.sources import RULES_JUDGMENT
@@ -71,11 +71,50 @@ def coverage(
                 [(s.stage, s.population, s.done, s.stale, s.waiting) for s in stages],
             ),
             "stopped_by": MetadataValue.json(stopped),
+            **_models_metadata(workspace, models),
             "stale": stale.text if stale is not None else "not known while the rules are broken",
             "awaiting_model": 0 if stale is None else stale.awaiting_model,
         },
     )
     yield nothing_stale(stale)
+
+
+def _models_metadata(
+    workspace: WorkspaceResource, models: ModelsResource
+) -> Mapping[str, MetadataValue | str]:
+    """Which tier serves which job and why, and what each has spent today against its line."""
+    tiers, now = models.open(), datetime.now(UTC)
+    jobs = standings(tiers, open_backend(workspace.settings().location), now)
+    spent = models.spend_log(tiers).today(now)
+    return {
+        "tiers": table(
+            ("job", "serves", "why", "samples", "agreement"),
+            [
+                (
+                    each.job,
+                    each.serves or "nobody",
+                    each.why,
+                    each.samples,
+                    "" if each.agreement is None else f"{each.agreement:.2f}",
+                )
+                for each in jobs
+            ],
+        ),
+        "spent_today": table(
+            ("tier", "calls", "tokens", "daily_tokens", "cost_usd", "daily_usd"),
+            [
+                (
+                    each.tier,
+                    each.spent.calls,
+                    each.spent.tokens,
+                    "no line" if each.line.tokens is None else f"{each.line.tokens}",
+                    f"{each.spent.cost:.4f}",
+                    "no line" if each.line.usd is None else f"{each.line.usd:.2f}",
+                )
+                for each in spent
+            ],
+        ),
+    }
 
 
 def stage_of(stale: Staleness) -> StageCoverage:
