@@ -150,8 +150,8 @@ _BARE = together(NO_SECOND_LOOK, NO_NAMES, NO_GUARD, NO_FORMS)
 BUILT_UP = (
     Part("BM25 of the section's body", together(_BARE, boosts(body=1.0)), by_words),
     Part(
-        "+ headings, names, parts",
-        together(_BARE, boosts(body=1.0, header_path=0.5, names=1.0, parts=0.25)),
+        "+ title, headings, names, parts",
+        together(_BARE, boosts(body=1.0, title=0.5, header_path=0.5, names=1.0, parts=0.25)),
         by_words,
     ),
     Part("+ window", _BARE, by_words),
@@ -173,6 +173,7 @@ def left_out() -> list[Part]:
         Part("by words alone", sources=by_words),
         Part("by meaning alone", sources=by_meaning),
         Part("by reciprocal ranks", attribute(rank, "combine", reciprocal)),
+        Part("without field: title", without_fields("title")),
         Part("without field: headings", without_fields("header_path")),
         Part("without field: names and tags", without_fields("names")),
         Part("without field: parts of compounds", without_fields("parts")),

@@ -39,6 +39,7 @@ _WORDS = ("title", "header_path", "body", "names", "parts")
 class MeanLengths:
     """Bytes of the fields of an indexed chunk, on average."""
 
+    title: float
     header_path: float
     body: float
     window: float
@@ -69,6 +70,7 @@ class FreshLexical:
         self._base = base
         self._docs = docs
         self._means = {
+            "title": means.title,
             "header_path": means.header_path,
             "body": means.body,
             "window": means.window,
@@ -170,6 +172,7 @@ def analysed(doc: LexicalDoc) -> AnalysedChunk:
             "characters": frozenset(characters(whole)),
         },
         lengths={
+            "title": len(doc.title.encode("utf-8", "replace")),
             "header_path": len(doc.header_path.encode("utf-8", "replace")),
             "body": len(doc.body.encode("utf-8", "replace")),
             "window": len("\n".join(doc.window).encode("utf-8", "replace")),

@@ -116,7 +116,7 @@ def beside(
 
     rows = _rows(fresh)
     title, header_path, body, around = sources.facts.mean_lengths(REACH, MOST_CHARS)
-    means = MeanLengths(header_path, body, title + around)  # a window begins with the title
+    means = MeanLengths(title, header_path, body, title + around)  # a window begins with the title
     found = replace(
         sources,
         facts=FreshFacts(sources.facts, rows.reader(), fresh.paths),

@@ -85,13 +85,13 @@ def test_only_the_first_unknown_words_are_looked_up(reader: LexicalReader) -> No
 
 
 def test_a_word_of_a_note_captured_a_moment_ago_is_known(reader: LexicalReader) -> None:
-    means = MeanLengths(1.0, 20.0, 20.0)
+    means = MeanLengths(1.0, 1.0, 20.0, 20.0)
     fresh = FreshLexical(reader, [analysed(doc(7, "the databse of Ingres"))], means)
     assert fresh.corrections("ingres kuberntes") == reader.corrections("kuberntes")
 
 
 def test_a_word_of_a_note_captured_a_moment_ago_may_be_meant(reader: LexicalReader) -> None:
-    means = MeanLengths(1.0, 20.0, 20.0)
+    means = MeanLengths(1.0, 1.0, 20.0, 20.0)
     text = "Zookeeper upgrades happen on Sunday, those of kubernatas"
     fresh = FreshLexical(reader, [analysed(doc(7, text))], means)
 

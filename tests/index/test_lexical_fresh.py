@@ -69,6 +69,7 @@ def means(docs: list[LexicalDoc]) -> MeanLengths:
         return sum(len(text.encode()) for text in texts) / len(texts)
 
     return MeanLengths(
+        mean([d.title for d in docs]),
         mean([d.header_path for d in docs]),
         mean([d.body for d in docs]),
         mean(["\n".join(d.window) for d in docs]),
