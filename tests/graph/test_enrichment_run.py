@@ -123,6 +123,21 @@ def test_broken_rules_halt_judging_alone_and_the_cure_needs_no_restart(graph: Gr
     assert check(graph, "enriched_notes", "rules_parse").passed
 
 
+def test_broken_rules_block_what_depends_on_them_and_nothing_else(graph: Graph) -> None:
+    rules = graph.vault / "standards/storage-rules.md"
+    rules.write_text(rules.read_text().replace("default_type: reference", "default_type: nope"))
+    put(graph, "relay")
+    with open_instance(graph.location.dagster_home) as instance:
+        result = graph.defs.resolve_job_def("reconcile_vault").execute_in_process(
+            instance=instance, raise_on_error=False
+        )
+    (parse,) = (e for e in result.get_asset_check_evaluations() if e.check_name == "rules_parse")
+    assert parse.blocking and not parse.passed
+    made = {event.asset_key.to_user_string() for event in result.get_asset_materialization_events()}
+    assert {"notes", "lexical_index"} <= made and "coverage" not in made
+    assert LexicalReader.open(graph.location.lexical_dir).search("corroded relay", 5)
+
+
 def check(graph: Graph, asset: str, name: str) -> dg.AssetCheckEvaluation:
     with open_instance(graph.location.dagster_home) as instance:
         record = instance.get_latest_asset_check_evaluation_record(
