@@ -119,6 +119,9 @@ class _Pass:
         context, tally = self._context, self._tally
         position: str | None = None
         while self._queue:
+            if context.most_notes is not None and self._asked >= context.most_notes:
+                tally.deferred_because = f"the {context.most_notes:,} notes of this run are done"
+                break
             waiting = self._queue.popleft()
             decided = decide(waiting, self._desk)
             why = self._why_stop(decided)
@@ -129,9 +132,6 @@ class _Pass:
             position = waiting.position
             self._take_up(decided)
             self._asked += not isinstance(decided, Stopped) or decided.scrubbed is not None
-            if self._queue and context.most_notes is not None and self._asked >= context.most_notes:
-                tally.deferred_because = f"the {context.most_notes:,} notes of this run are done"
-                break
             if not self._queue:
                 self._write()  # a split gives work to the queue
         self._write()

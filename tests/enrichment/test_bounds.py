@@ -62,6 +62,12 @@ def test_a_run_of_few_notes_comes_to_all_of_them_in_turn(house: House, server: M
     assert (last.enriched, last.deferred) == (1, 0)
 
 
+def test_a_run_of_no_notes_asks_about_none(house: House, server: ModelServer) -> None:
+    captures(house, 2)
+    report = house.run(model_judge(house, server), most_notes=0)
+    assert (report.enriched, report.deferred, server.asked) == (0, 2, [])
+
+
 def test_time_is_a_budget_too(house: House, server: ModelServer) -> None:
     captures(house, 4)
 
