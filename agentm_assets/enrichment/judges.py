@@ -17,7 +17,7 @@ from agentm_assets.enrichment.judgment import Judgment
 from agentm_assets.enrichment.refusal import Refusal
 from agentm_assets.models.embedder import EmbeddingFailed
 from agentm_assets.models.protocol import Tier
-from agentm_assets.privacy.scrub import PLACEHOLDER, restore
+from agentm_assets.privacy.scrub import restore
 from agentm_assets.storage.locator import Locator
 
 
@@ -126,8 +126,6 @@ class LocalJudge:
             title=title,
             slug=judgment.slug if title != subject.title else None,
             summary=None if summary is None else restore(summary, scrubbed.source),
-            tags=_without_placeholders(judgment.tags),
-            aliases=_without_placeholders(judgment.aliases),
         )
 
     def ground(
@@ -172,7 +170,3 @@ def vocabulary_of(connection: duckdb.DuckDBPyConnection, rules: LoadedRules) -> 
     ]
     by_use = sorted(tags, key=lambda tag: (-tags[tag], tag))
     return Vocabulary(tuple(by_use), tuple(dict.fromkeys(names)))
-
-
-def _without_placeholders(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in names if not PLACEHOLDER.search(name))

@@ -19,6 +19,7 @@ from agentm_assets.enrichment.subject import Subject
 from agentm_assets.extract.aliases import code_spans_of, derive_aliases, fold
 from agentm_assets.extract.identifiers import identifier_parts
 from agentm_assets.extract.mask import ALL, Region, RegionKind, blank, find_regions
+from agentm_assets.privacy.scrub import PLACEHOLDER
 
 STAMP: Final = "extractive-1"
 """What `enriched_by` holds. It goes up when a note would be judged otherwise than before."""
@@ -66,6 +67,8 @@ class ExtractiveJudge:
         chances = type_probabilities(
             self._rules.memory_types, cues, self._likeness_of(title, prose)
         )
+        # What stands for a secret is no word of the note: nothing is named after it.
+        named, shown = _without_placeholders(title), _without_placeholders(text)
         # They come in the order of their names: the first of equals, whatever order the rules have.
         type_ = max(chances, key=lambda name: chances[name])
         return Judgment(
@@ -74,8 +77,8 @@ class ExtractiveJudge:
             memory_class=self._rules.routing[type_],
             title=title,
             slug=(slugify(title) or None) if title != subject.title else None,
-            tags=self._tags_of(subject, title, text, vocabulary or Vocabulary()),
-            aliases=_aliases_of(subject, title, text, regions),
+            tags=self._tags_of(subject, named, shown, vocabulary or Vocabulary()),
+            aliases=_aliases_of(subject, named, shown, regions),
             summary=summarise(title, blank(text, regions, _NO_SENTENCES)),
             body=None,
             confidence=confidence_of(chances[type_], cues.english),
@@ -95,6 +98,11 @@ class ExtractiveJudge:
             self._vocabulary, self._tags = vocabulary, index_tags(vocabulary)
         room = max(0, MOST_TAGS - len(subject.tags))
         return tuple(find_tags(self._tags, title, text, subject.tags, room))
+
+
+def _without_placeholders(text: str) -> str:
+    """The text with blanks in their place, as long as it was."""
+    return PLACEHOLDER.sub(lambda found: " " * len(found[0]), text)
 
 
 def _aliases_of(
