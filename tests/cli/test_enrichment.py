@@ -95,6 +95,14 @@ def test_from_a_capture_over_an_edit_of_the_rules_to_the_operators_word(
     accepted = ask("review", "accept", vague)
     assert accepted["changed"] and accepted["history"]["kind"] == "committed"
     assert "status: active" in (vault / vague).read_text()
+    again = ask("review", "retype", vague, "--type", "preference", "--dry-run")
+    assert not again["changed"] and "+type: preference" in again["diff"]
+    again = ask("review", "retype", vague, "--type", "preference")
+    assert again["changed"] and "enriched_by: operator" in (vault / vague).read_text()
+    agentm("revert", again["run"])
+    assert "type: preference" not in (vault / vague).read_text()
+    rejected = ask("review", "reject", vague, "--reason", "said before")
+    assert rejected["changed"] and "+status: expired" in rejected["diff"]
     assert ask("review", "reject", "personal/x.md", code=2)["error"].startswith("agentm: ")
 
 

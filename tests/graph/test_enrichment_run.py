@@ -341,6 +341,10 @@ def test_what_was_judged_is_asked_for_by_its_own_words(graph: Graph) -> None:
     assert found == asked
     assert f"{found} of {asked} notes come among the first 5" in shown["answerability"]
     assert f"{found} of {asked} found by a sentence of theirs" in shown["did"]
+    queue = metadata(graph, "review_queue")
+    assert queue["dagster/row_count"] == shown["kept_unfiled"] > 0
+    assert queue["by_reason"] == {"unsure": shown["kept_unfiled"]}
+    assert check(graph, "review_queue", "queue_age").metadata["waiting"].value > 0
 
 
 def models_of(graph: Graph) -> ModelsResource:
