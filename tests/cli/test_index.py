@@ -92,6 +92,8 @@ def test_the_life_of_an_index(agentm: Run, vault: Path, env: dict[str, str]) -> 
         "held_deletions": 0,
         "embedded": 0,
         "vectors_waiting": 4,
+        "judged": 0,
+        "judged_left": 0,
     }
     assert [list(finding) for finding in first["findings"]] == [
         ["path", "line", "code", "message", "cure"]
