@@ -52,6 +52,8 @@ STATUS_KEYS = [
     "awaiting_model",
     "unjudged",
     "for_review",
+    "serving",
+    "spent_today",
 ]
 
 
