@@ -125,11 +125,10 @@ class ModelJudge:
         self._asked_with = asked_with or {}
         self._keys: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
         self._usage: dict[Tier, TierUsage] = {}
+        self._taken_up: dict[str, Usage] = {}
         self._covered: list[float | None] = []
         if batches is not None:
             batches.collect()
-            for used in batches.usage:
-                self._count(serving.tier, used)
 
     def judge(
         self, scrubbed: ScrubbedSubject, rules: LoadedRules, budget: Budget
@@ -144,6 +143,8 @@ class ModelJudge:
             if isinstance(answered, Refusal):
                 return answered
             reply = answered
+        elif self._batches is not None:
+            self._taken_up[scrubbed.subject.locator.key] = reply.usage
         self._sample(request, scrubbed, rules, budget)
         return parse_answer(reply.text, rules, scrubbed)
 
@@ -169,7 +170,13 @@ class ModelJudge:
         return verdict
 
     def through(self, scrubbed: ScrubbedSubject, rules: LoadedRules) -> None:
-        for model_id, key in self._keys.pop(scrubbed.subject.locator.key, ()):
+        # What a batch cost counts where its answer is used: the run that reads it may be about
+        # another month, or be killed before it reports.
+        path = scrubbed.subject.locator.key
+        used = self._taken_up.pop(path, None)
+        if used is not None:
+            self._count(self._serving.tier, used)
+        for model_id, key in self._keys.pop(path, ()):
             self._kept.drop(model_id, key)
 
     def finish(self) -> HandedOver:
@@ -218,9 +225,12 @@ class ModelJudge:
         rules: LoadedRules,
         budget: Budget,
     ) -> Refusal:
-        why = batches.unusable.pop(request.key, None)
-        if why is not None:
-            return Refusal("model", "model-unusable", why)
+        model_id = self._serving.provider.model_id
+        unusable = self._kept.unusable(model_id, request.key)
+        if unusable is not None:
+            self._count(self._serving.tier, unusable.usage)
+            self._kept.drop(model_id, request.key)
+            return Refusal("model", "model-unusable", str(unusable))
         if not batches.holds(request.key):
             refused = budget.take(estimate_of(request))
             if refused is not None:

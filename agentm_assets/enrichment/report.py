@@ -73,7 +73,7 @@ class PassReport:
             (self.kept_unfiled, "kept for review"),
             (self.split, "split"),
             (len(self.moved), "renamed"),
-            (self.in_batch, "asked about in a batch"),
+            (self.in_batch, "asked about in a batch, to be written by a run after it ended"),
             (sum(self.refused.values()), "not judged"),
             (self.deferred, "deferred"),
             (self.awaiting_model, "stale until a model is there"),

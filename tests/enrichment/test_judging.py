@@ -86,6 +86,9 @@ def test_one_model_for_both_serves_without_samples(house: House, strong: ModelSe
     judge = run(house, tiers)
     assert judge.stamp.startswith("anthropic/test-model+")
     assert len(strong.asked) == 4
+    assert {tier: used.calls for tier, used in judge.usage().items()} == {"strong": 4}, (
+        "one model has one line"
+    )
     assert not house.backend.exists(SAMPLES)
 
 

@@ -49,6 +49,13 @@ NOTHING_STALE = "nothing_stale"
 def coverage(
     workspace: WorkspaceResource, embedder: EmbedderResource, models: ModelsResource
 ) -> Iterator[MaterializeResult[None] | dg.AssetCheckResult]:
+    yield from measure_coverage(workspace, embedder, models)
+
+
+def measure_coverage(
+    workspace: WorkspaceResource, embedder: EmbedderResource, models: ModelsResource
+) -> tuple[MaterializeResult[None], dg.AssetCheckResult]:
+    """The asset as it is now, which is put into its table, and its check."""
     rules = workspace.rules_or_none()
     with workspace.store().transaction() as connection:
         stages = [coverage_of.embedding_coverage(connection, embedder.model_id())]
@@ -60,7 +67,7 @@ def coverage(
         stopped = ledger.counted(connection, STOPPED)
         version = data_version(connection, "coverage")
         schema = column_schema(connection, "coverage")
-    yield MaterializeResult(
+    result: MaterializeResult[None] = MaterializeResult(
         data_version=dg.DataVersion(f"{rules.rules_hash if rules else 'broken'}:{version}"),
         metadata={
             "dagster/row_count": len(stages),
@@ -76,7 +83,7 @@ def coverage(
             "awaiting_model": 0 if stale is None else stale.awaiting_model,
         },
     )
-    yield nothing_stale(stale)
+    return result, nothing_stale(stale)
 
 
 def _models_metadata(

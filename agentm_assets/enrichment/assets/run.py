@@ -110,7 +110,6 @@ def run_backfill(
             yield done
             if done.error is not None:
                 return
-        _measure(definitions, instance)
 
 
 def _eager(definitions: dg.Definitions, instance: DagsterInstance, month: str | None) -> MonthRun:
@@ -135,17 +134,6 @@ def _month(definitions: dg.Definitions, instance: DagsterInstance, month: str) -
         raise_on_error=False,
     )
     return _outcome(result, "reenriched_notes", month)
-
-
-def _measure(definitions: dg.Definitions, instance: DagsterInstance) -> None:
-    """Coverage and queue as they are after the last month."""
-    definitions.resolve_job_def("index_changes").execute_in_process(
-        instance=instance,
-        run_config=run_config({}),
-        tags=CLI_TAGS,
-        raise_on_error=False,
-        asset_selection=[dg.AssetKey("coverage"), dg.AssetKey("review_queue")],
-    )
 
 
 def _outcome(result: dg.ExecuteInProcessResult, asset: str, month: str | None) -> MonthRun:
