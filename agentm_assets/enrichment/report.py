@@ -74,8 +74,8 @@ class PassReport:
             (self.split, "split"),
             (len(self.moved), "renamed"),
             (self.in_batch, "asked about in a batch, to be written by a run after it ended"),
-            (sum(self.refused.values()), "not judged"),
-            (self.deferred, "deferred"),
+            (sum(self.refused.values()), f"not judged ({_most_frequent(self.refused)})"),
+            (self.deferred, f"deferred ({self.deferred_because or 'for the next run'})"),
             (self.awaiting_model, "stale until a model is there"),
         )
         said = [f"{count:,} {what}" for count, what in counts if count]
@@ -83,6 +83,13 @@ class PassReport:
         if verdict is not None and verdict.asked:
             said.append(f"{verdict.found:,} of {verdict.asked:,} found by a sentence of theirs")
         return ", ".join(said) or "nothing waits"
+
+
+def _most_frequent(codes: Mapping[str, int]) -> str:
+    most = Counter(codes).most_common(3)
+    more = len(codes) - len(most)
+    said = [f"{code} {count:,}" for code, count in most]
+    return ", ".join([*said, f"{more:,} other codes"] if more else said)
 
 
 @dataclass(slots=True)

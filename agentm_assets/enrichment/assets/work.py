@@ -49,6 +49,7 @@ VERDICT_SECONDS: Final[Mapping[Trigger, float]] = {"eager": 1.0, "batch": 20.0}
 capture are all asked for, those of a night are a sample."""
 
 _SEEN = "enrichment_seen_rev"
+_LATER = "the hourly run, or `agentm backfill`"
 _LOCKS = ((UNJUDGED, "enrich.lock"), (STALE, "reenrich.lock"))
 
 
@@ -151,7 +152,8 @@ class _Run:
                 return self._outcome(None, opened.why)
             judge = opened
         stamp = STAMP if judge is None else judge.stamp
-        found, head = self._waiting(stamp, judge)
+        found, older, head = self._waiting(stamp, judge)
+        later = [f"{older:,} notes that changed earlier wait for {_LATER}"] if older else []
         if self._work.trigger == "eager":
             newest = sorted(
                 found.items, key=lambda each: (each.captured or "", each.path), reverse=True
@@ -160,7 +162,7 @@ class _Run:
         waiting = len(found.items)
         if not waiting:
             self._remember(head)
-            return self._outcome(stamp)
+            return self._outcome(stamp, *later)
         judge = judge or self._extractive()
         try:
             report = enrich(found, judge, self._context())
@@ -180,6 +182,7 @@ class _Run:
         return self._outcome(
             stamp,
             *report.remarks,
+            *later,
             waiting=waiting,
             left=report.deferred,
             report=report,
@@ -206,27 +209,28 @@ class _Run:
         finally:
             warm.close()
 
-    def _waiting(self, stamp: str, judge: Judge | None) -> tuple[Population, int]:
-        """What waits of what the run is about, and up to which revision the index was looked at.
-        `judge` None: no model judges."""
+    def _waiting(self, stamp: str, judge: Judge | None) -> tuple[Population, int, int]:
+        """What waits of what the run is about, how many notes wait that it leaves alone because
+        they did not change lately, and up to which revision the index was looked at. `judge` None:
+        no model judges."""
         work = self._work
         with self._store.transaction() as connection:
             head = int(get_meta(connection, "rev") or 0)
-            fresh: Sequence[str] | None = None
+            fresh: set[str] | None = None
             if work.only_fresh and judge is not None:
                 seen = int(get_meta(connection, _SEEN) or 0)
                 rows = connection.execute("SELECT path FROM changes WHERE rev > ?", [seen])
-                fresh = [path for (path,) in rows.fetchall()]
+                fresh = {path for (path,) in rows.fetchall()}
             found = population(
                 connection,
                 self._rules,
                 stamp,
                 month=work.month,
-                only=fresh,
                 also_current=() if judge is None else judge.also_current,
             )
         items = tuple(each for each in found.items if each.reason in work.reasons)
-        return replace(found, items=items), head
+        meant = items if fresh is None else tuple(each for each in items if each.path in fresh)
+        return replace(found, items=meant), len(items) - len(meant), head
 
     def _remember(self, head: int) -> None:
         if self._work.only_fresh:
