@@ -66,6 +66,9 @@ _OWN: Final[tuple[tuple[Kind, str], ...]] = (
 _FORMS: Final = tuple(
     (kind, re.compile(rf"(?<![A-Za-z0-9_])(?:{form})(?![A-Za-z0-9])")) for kind, form in _OWN
 )
+_AWS_ID = re.compile(r"(?<![A-Za-z0-9_])A[A-Z]{3}[A-Z0-9]{16}(?![A-Za-z0-9])")
+_AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=_-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_-])")
+_SECRET_BEFORE = re.compile(r"secret[^\r\n]{0,60}\Z", re.IGNORECASE)
 _SLACK_HOOK = re.compile(r"hooks\.slack\.com/(?:services|workflows)/([A-Za-z0-9_/+-]{20,})")
 _JWT = re.compile(r"(?<![A-Za-z0-9_-])(eyJ[A-Za-z0-9_-]{6,})((?:\.[A-Za-z0-9_-]*){1,4})")
 _DIGIT = re.compile(r"[0-9]")
@@ -84,11 +87,26 @@ def find_service_tokens(text: str) -> Iterator[Found]:
             # `sk-learn-some-long-package-name` is a name; a key has digits.
             if kind not in ("openai-key", "anthropic-key") or _DIGIT.search(match[0]):
                 yield Found(kind, *match.span())
+    has_id = _AWS_ID.search(text) is not None
+    for match in _AWS_SECRET.finditer(text):
+        before = text[max(0, match.start() - 80) : match.start()]
+        if _is_mixed(match[0]) and (has_id or _SECRET_BEFORE.search(before)):
+            yield Found("aws-key", *match.span())
     for match in _SLACK_HOOK.finditer(text):
         yield Found("slack-token", *match.span(1))
     for match in _JWT.finditer(text):
         if _is_jose_header(match[1]) and len(match[2]) > 8:
             yield Found("jwt", *match.span())
+
+
+def _is_mixed(value: str) -> bool:
+    """Small and capital letters and digits, as 39,953 of 40,000 random secrets have them; no
+    hash, which has small letters alone."""
+    return (
+        any(c.islower() for c in value)
+        and any(c.isupper() for c in value)
+        and any(c.isdigit() for c in value)
+    )
 
 
 def _without_edges(text: str, match: re.Match[str]) -> tuple[int, int]:
