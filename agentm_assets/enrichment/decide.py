@@ -94,6 +94,9 @@ def decide(waiting: Waiting, desk: Desk) -> Decided:
         return Stopped(waiting, Refusal("eligibility", "eligibility-gone", gone))
     except NoteUnreadable as error:
         return Stopped(waiting, Refusal("eligibility", "eligibility-unreadable", error.message))
+    if not _is_utf8(data):
+        odd = "the note is not valid UTF-8, and no edit would keep its bytes"
+        return Stopped(waiting, Refusal("eligibility", "eligibility-not-utf8", odd))
     subject = subject_of(locator, data, desk.trigger, is_linked=waiting.is_linked)
     refusal = _before_scrubbing(subject, desk)
     if refusal is not None:
@@ -121,6 +124,14 @@ def decide(waiting: Waiting, desk: Desk) -> Decided:
     if refusal is not None:
         return Stopped(waiting, refusal, subject.fingerprint)
     return _judged(waiting, scrubbed, desk)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _before_scrubbing(subject: Subject, desk: Desk) -> Refusal | None:

@@ -286,6 +286,29 @@ def test_a_population_that_is_out_of_date_pays_for_nothing(
     assert len(server.asked) == asked and path != moved
 
 
+def test_a_note_that_is_no_utf8_keeps_its_bytes_and_is_paid_for_by_nobody(
+    house: House, server: ModelServer
+) -> None:
+    path = house.note("build-broke", BODY)
+    house.write(path, house.read(path) + b"Caf\xe9 \xff\n")
+    before = house.read(path)
+    for judge in (model_judge(house, server), None):
+        report = house.run(judge)
+        assert report.refused == {"eligibility-not-utf8": 1}
+    assert house.read(path) == before and not server.asked
+
+
+def test_what_the_operator_accepted_is_judged_no_more(house: House, server: ModelServer) -> None:
+    path = house.note("build-broke", BODY)
+    accepted = house.read(path).replace(
+        b"status: unfiled", b"status: active\nenriched_by: operator"
+    )
+    house.write(path, accepted)
+    house.write("standards/storage-rules.md", default_rules_text().replace(b"0.65", b"0.64"))
+    house.run(model_judge(house, server))
+    assert house.read(path) == accepted and not server.asked
+
+
 def test_nothing_is_filed_where_the_rules_hide_it(house: House, server: ModelServer) -> None:
     rules = default_rules_text().replace(
         b"excludes: []", b'excludes: ["Agent/memory/procedural/**"]'
