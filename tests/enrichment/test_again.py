@@ -173,23 +173,23 @@ def test_a_deleted_index_is_paid_for_with_a_scan(house: House, server: ModelServ
 
 def test_the_name_is_corrected_once(house: House, server: ModelServer) -> None:
     house.note("raw-name", BODY)
-    server.answer = lambda asked: well(asked, slug="first-name", confidence=0.9)
+    server.answer = lambda asked: well(asked, slug="stale-cache", confidence=0.9)
     path = house.run(model_judge(house, server)).written[0]
-    assert path == "Agent/memory/procedural/2026/03/first-name.md"
+    assert path == "Agent/memory/procedural/2026/03/stale-cache.md"
     new_rules(house)
     server.answer = lambda asked: well(asked, slug="second", **{"class": "episodic"})
     report = house.run(model_judge(house, server))
     assert (report.enriched, report.moved) == (1, {})
-    assert house.text(path).count("first-name") == 1
+    assert house.text(path).count("stale-cache") == 1
 
 
 def test_a_name_that_is_taken_gets_a_number(house: House, server: ModelServer) -> None:
-    other = house.note("taken", "Other.", memory_class="procedural")
+    other = house.note("broke-build", "Other.", memory_class="procedural")
     house.write(other, house.read(other).replace(b"unfiled", b"expired"))
     house.note("raw-name", BODY)
-    server.answer = lambda asked: well(asked, slug="taken")
+    server.answer = lambda asked: well(asked, slug="broke-build")
     path = house.run(model_judge(house, server)).written[0]
-    assert path.endswith("/taken-2.md") and "slug: taken-2" in house.text(path)
+    assert path.endswith("/broke-build-2.md") and "slug: broke-build-2" in house.text(path)
 
 
 def test_what_the_operator_links_to_stays_where_it_is(house: House, server: ModelServer) -> None:

@@ -16,8 +16,8 @@ from agentm_assets.enrichment.extractive.type_scores import type_probabilities
 from agentm_assets.enrichment.extractive.vocabulary import Vocabulary
 from agentm_assets.enrichment.judgment import MOST_ALIASES, MOST_TAGS, Judgment
 from agentm_assets.enrichment.subject import Subject
-from agentm_assets.extract.aliases import code_spans_of, derive_aliases, fold
-from agentm_assets.extract.identifiers import identifier_parts
+from agentm_assets.extract.acronyms import find_acronyms
+from agentm_assets.extract.aliases import fold
 from agentm_assets.extract.mask import ALL, Region, RegionKind, blank, find_regions
 from agentm_assets.privacy.scrub import PLACEHOLDER
 
@@ -108,15 +108,16 @@ def _without_placeholders(text: str) -> str:
 def _aliases_of(
     subject: Subject, title: str, text: str, regions: tuple[Region, ...]
 ) -> tuple[str, ...]:
-    """New ones by the rules of capture and index: whole names before their parts, those of the
-    title before those of the body."""
-    own = subject.aliases
-    masked = blank(text, regions, ALL)
-    in_title = derive_aliases(title, "", "", (), own)
-    in_all = derive_aliases(title, text, masked, code_spans_of(text, regions), own)
-    names = dict.fromkeys(each.alias for each in (*in_title, *in_all) if each.origin == "derived")
-    parts = {fold(part) for name in names for part in identifier_parts(name) if part != name}
+    """Acronyms and the terms that they stand for, those of the title first.
+
+    An alias in the properties is a name: links lead by it, and every section's vector has it in
+    its text. The identifiers that a note mentions are no names of the note; the index finds it by
+    them and by their parts as it is.
+    """
+    known = {fold(alias) for alias in subject.aliases}
+    pairs = (*find_acronyms(title), *find_acronyms(blank(text, regions, ALL)))
     by_form: dict[str, str] = {}
-    for name in sorted(names, key=lambda name: fold(name) in parts):
-        by_form.setdefault(fold(name), name)
+    for name in (name for pair in pairs for name in pair):
+        if fold(name) not in known:
+            by_form.setdefault(fold(name), name)
     return tuple(by_form.values())[:MOST_ALIASES]
