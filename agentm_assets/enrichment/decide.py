@@ -114,6 +114,9 @@ def decide(waiting: Waiting, desk: Desk) -> Decided:
         limit = desk.rules.rules.thresholds.enrichment_input_chars
         fragments = split_source(subject, limit)
         if subject.status == "unfiled" and not subject.human_edited:
+            undone = _taken_back(subject, waiting, desk)
+            if undone is not None:
+                return Stopped(waiting, undone, subject.fingerprint)
             return TooLong(waiting, subject, fragments)
         # Its body stays in any case, so its first part speaks for it.
         subject = replace(subject, source=fragments[0].text, human_edited=True)
@@ -152,10 +155,15 @@ def _known(subject: Subject, waiting: Waiting, desk: Desk) -> Refusal | None:
     if waiting.tries >= MOST_TRIES:
         parked = f"{waiting.tries} answers about the note could not be used"
         return Refusal("refused-before", "refused-parked", parked)
-    if desk.history.taken_back(waiting.path, subject.data_hash, stamp, rules_hash):
-        undone = "the operator took back what this version of the pass had written"
-        return Refusal("refused-before", "refused-reverted", undone)
-    return None
+    return _taken_back(subject, waiting, desk)
+
+
+def _taken_back(subject: Subject, waiting: Waiting, desk: Desk) -> Refusal | None:
+    stamp, rules_hash = desk.judge.stamp, desk.rules.rules_hash
+    if not desk.history.taken_back(waiting.path, subject.data_hash, stamp, rules_hash):
+        return None
+    undone = "the operator took back what this version of the pass had written"
+    return Refusal("refused-before", "refused-reverted", undone)
 
 
 def _judged(waiting: Waiting, scrubbed: ScrubbedSubject, desk: Desk) -> Decided:

@@ -158,8 +158,12 @@ def _put_fragment(
 
 
 def _is_fragment(held: bytes, origin: str, data: bytes) -> bool:
-    """Is that part in the vault already, judged since or not?"""
-    written = properties.text_of(read_frontmatter(held), "derived_from")
+    """Is that part in the vault already, judged since or not? One that was taken back is none: the
+    note would be superseded by what nobody recalls."""
+    frontmatter = read_frontmatter(held)
+    if properties.text_of(frontmatter, "status") == "expired":
+        return False
+    written = properties.text_of(frontmatter, "derived_from")
     return written == origin and body_print(held) == body_print(data)
 
 

@@ -10,8 +10,10 @@ from model_servers import Asked, ModelServer, anthropic_server
 
 from agentm_assets.contract.rules import default_rules_text
 from agentm_assets.enrichment.enrich import enrich
+from agentm_assets.enrichment.judges import Judge
 from agentm_assets.enrichment.population import UNDATED
 from agentm_assets.enrichment.staleness import OPERATOR
+from agentm_assets.history.revert import revert
 
 BODY = "The build broke: `E_STALE` came from a stale cache. Clearing `~/.cache/frob` cured it."
 FIRST = "A stale cache broke the build with `E_STALE`; clearing `~/.cache/frob` cured it."
@@ -250,6 +252,44 @@ def test_parts_that_a_killed_run_has_made_are_not_made_again(house: House) -> No
     assert report.split == 1
     assert sorted(p for p in house.files() if p.startswith("Agent/memory")) == made
     assert "status: superseded" in house.text(path)
+
+
+def active(house: House) -> list[str]:
+    notes = [path for path in house.files() if path.startswith("Agent/memory")]
+    return [path for path in notes if "status: active" in house.text(path)]
+
+
+@pytest.mark.parametrize("renamed", [True, False])
+def test_a_split_is_taken_back_whole_and_not_made_again(
+    house: House, server: ModelServer, renamed: bool
+) -> None:
+    text = "".join(
+        f"# Part {number}\n\n" + f"Number {number} is about `thing_{number}`. " * 800 + "\n\n"
+        for number in range(3)
+    )
+    path = house.note("long", text)
+    raw = house.read(path)
+    server.answer = lambda asked: well(asked, **{"class": "semantic"}, slug="number-thing")
+
+    def judge() -> Judge:
+        return model_judge(house, server) if renamed else house.extractive()
+
+    report = house.run(judge())
+    assert report.split == 1 and bool(report.moved) == renamed
+    parts = [p for p in house.files() if p.startswith("Agent/memory") and p != path]
+    done = revert(house.location, house.backend, "enrich-run-1", now=house.clock)
+    assert not done.conflicts and house.read(path) == raw
+    assert all("status: expired" in house.text(part) for part in parts)
+    asked, before = len(server.asked), house.files()
+    again = house.run(judge())
+    assert again.refused == {"refused-reverted": 1} and again.split == 0
+    notes = {name: data for name, data in house.files().items() if name.startswith("Agent/memory")}
+    assert notes == {name: before[name] for name in notes} and len(server.asked) == asked
+    new_rules(house)
+    assert house.run(judge()).split == 1, "other rules are another version"
+    new = [p for p in house.files() if p.startswith("Agent/memory") and p not in (path, *parts)]
+    assert len(new) == 3 and not any("status: expired" in house.text(part) for part in new)
+    assert not renamed or active(house) == new
 
 
 def test_a_long_note_that_is_edited_meanwhile_is_not_split(house: House) -> None:
