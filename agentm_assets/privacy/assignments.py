@@ -13,7 +13,9 @@ _PASSWORD_NAMES: Final = r"pass(?:word|wd|phrase|code)|pwd|passwort|kennwort"
 _SHORT_NAME = re.compile(
     r"(?<![A-Za-z0-9_-])(?:pass|pw)[\"'`*]{0,2}[ \t]{0,2}[:=][ \t]{0,2}", re.IGNORECASE
 )
-_PHRASE_NAME = re.compile(r"(?<![A-Za-z0-9])passphrase[\"'`*]{0,2}[ \t]{0,2}[:=]", re.IGNORECASE)
+_PHRASE_NAME = re.compile(
+    r"(?<![A-Za-z0-9])pass[ -]?phrase[\"'`*]{0,2}[ \t]{0,2}[:=]", re.IGNORECASE
+)
 _PHRASE = re.compile(r"[ \t]*(?P<value>[^\r\n\u27e6\u27e7]{6,200})")
 _KEY_NAMES: Final = (
     r"(?:api|access|secret|account|shared[_-]?access|auth|encryption|signing|master|private|license)"
@@ -30,12 +32,20 @@ _NAME = re.compile(
 )
 _VALUE = re.compile(r"(?P<quote>[\"'`]{0,3})(?P<value>[^\s\"'`<>,;&(){}\[\]|\u27e6\u27e7]{6,200})")
 _PASSWORD = re.compile(
-    r"(?P<quote>[\"'`]{0,3})(?P<value>(?:(?![;&,][ \t]?[\w-]{1,30}[ \t]?[=:]|</)"
-    r"[^\s`\u27e6\u27e7]){6,200})"
+    r"(?P<quote>[\"'`]{0,3})(?P<value>[^\s;&,\u27e6\u27e7](?:(?!</)[^\s\u27e6\u27e7]){2}"
+    r"(?:(?![;&,][ \t]?[\w-]{1,30}[ \t]?[=:]|</)[^\s\u27e6\u27e7]){1,200})"
 )
 """A password has any sign in it; another assignment may follow behind `;`, `&` or `,`."""
+_WHOLE = re.compile(
+    r"(?P<quote>[\"'`]{0,3})(?P<value>[^\s;,\u27e6\u27e7](?:(?!</)[^\s\u27e6\u27e7]){3,200})"
+)
+"""Behind a name that begins its line, as in a file of variables and in "Password: ab9&c=d", what
+follows `&` is the password's as well."""
+_LINE_BEFORE = re.compile(r"(?:\A|[\r\n])[ \t>*+#-]{0,12}(?:export[ \t])?[\w.-]{0,60}\Z")
 _CALL = re.compile(r"[A-Za-z_][A-Za-z_.]*\(")
-_QUOTED = re.compile(r"(?P<quote>[\"'`])(?P<value>[^\r\n\"'`]{6,120})(?P=quote)")
+_QUOTED = re.compile(
+    r"(?P<quote>[\"'`])(?P<value>(?:\\[^\r\n]|(?!(?P=quote))[^\r\n\\\u27e6\u27e7]){4,120})(?P=quote)"
+)
 _QUOTED_BEHIND = re.compile(
     rf"(?:{_PASSWORD_NAMES})[ \t]{{1,2}}(?:(?:is|was)[ \t]{{1,2}})?"
     r"(?P<quote>[`\"'])(?P<value>[^\s\"'`\u27e6\u27e7]{3,120})(?P=quote)",
@@ -74,8 +84,11 @@ def find_assigned(text: str) -> Iterator[Found]:
         if spoken and not _is_option_or_header(text, name):
             continue
         assigned = "=" in joint or ":" in joint
-        whole = _QUOTED.match(text, name.end()) if name["password"] and assigned else None
-        bare = _PASSWORD if name["password"] else _VALUE
+        whole = _QUOTED.match(text, name.end()) if name["password"] and not spoken else None
+        bare = _VALUE
+        if name["password"]:
+            begins = _LINE_BEFORE.search(text, max(0, name.start() - 80), name.start())
+            bare = _WHOLE if begins and assigned else _PASSWORD
         value = whole or bare.match(text, name.end())
         if value is None:
             continue
@@ -87,7 +100,8 @@ def find_assigned(text: str) -> Iterator[Found]:
             continue  # a call
         found = text[start:end]
         if name["password"]:
-            if _is_password(found, certain=(assigned and is_quoted) or "=" in joint):
+            certain = (assigned and is_quoted) or "=" in joint
+            if _is_password(found, certain=certain) or (whole is not None and _is_phrase(found)):
                 yield Found("password", start, end)
         elif _is_key(found):
             yield Found("secret", start, end)
@@ -109,7 +123,9 @@ def find_spoken_passwords(text: str) -> Iterator[Found]:
             start, end = value.span("value")
             yield Found("password", start, start + len(text[start:end].rstrip()))
     for name in _QUOTED_BEHIND.finditer(text):
-        if _kinds_of(name["value"]) >= 2 and not _CODE_NAME.fullmatch(name["value"]):
+        quoted = name["value"]
+        names_one = any(form.fullmatch(quoted) for form in (_CODE_NAME, _VARIABLE, _STAND_IN))
+        if _kinds_of(quoted) >= 2 and not names_one:
             yield Found("password", *name.span("value"))
 
 
@@ -156,8 +172,11 @@ def _is_option_or_header(text: str, name: re.Match[str]) -> bool:
 
 def _is_password(value: str, *, certain: bool) -> bool:
     """`certain`: an assignment, in which a plain word is a password too."""
-    if len(value) < 6 or _STAND_IN.fullmatch(value) or _VARIABLE.fullmatch(value):
+    if _STAND_IN.fullmatch(value) or _VARIABLE.fullmatch(value):
         return False
+    if len(value) < 6:
+        is_name = _CODE_NAME.fullmatch(value) or (not certain and _NUMBERED_NAME.fullmatch(value))
+        return len(value) >= 4 and _kinds_of(value) >= 3 and not is_name
     if " " in value:
         return certain
     if _WORD.fullmatch(value):
@@ -165,6 +184,11 @@ def _is_password(value: str, *, certain: bool) -> bool:
     if certain:
         return not _CODE_NAME.fullmatch(value) or any(c.isdigit() for c in value)
     return _kinds_of(value) >= 2 and not _CODE_NAME.fullmatch(value)
+
+
+def _is_phrase(value: str) -> bool:
+    """Of what stands in quotes behind "the password is": no remark such as "too short"."""
+    return value.count(" ") >= 3 or (" " in value and any(c.isdigit() for c in value))
 
 
 def _kinds_of(value: str) -> int:
