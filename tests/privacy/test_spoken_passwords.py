@@ -105,6 +105,12 @@ def test_a_commit_and_a_path_are_no_aws_secret(form: str, value: str) -> None:
     assert value in scrub(form.format(value)).text
 
 
+@pytest.mark.parametrize("digit", ["a", "A"])
+def test_a_commit_right_behind_an_aws_id_is_no_secret(digit: str) -> None:
+    commit = digit + "0123456789" * 3 + "012345678"
+    assert commit in scrub(f"AKIAIOSFODNN7ABCDEFG {commit}").text
+
+
 @pytest.mark.parametrize(
     ("text", "numbers"),
     [
@@ -125,6 +131,11 @@ def test_every_number_of_a_list_is_a_phone(text: str, numbers: int) -> None:
 
 def test_two_numbers_with_only_a_blank_between_are_not_left() -> None:
     assert "0151" not in scrub("tel 030 901820 0151 23456789 x").text
+
+
+def test_each_number_of_a_list_has_a_placeholder_of_its_own() -> None:
+    scrubbed = scrub("call 030 901820 / 0151 23456789")
+    assert list(scrubbed.originals.values()) == ["030 901820", "0151 23456789"]
 
 
 @pytest.mark.parametrize(
