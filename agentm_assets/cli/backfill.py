@@ -29,6 +29,8 @@ _NUMBERS = (
     "in_batch",
     "refused",
     "left",
+    "asked_for",
+    "found_again",
     "calls",
     "tokens",
     "cost_usd",

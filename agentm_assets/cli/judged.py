@@ -12,15 +12,20 @@ from agentm_assets.storage.selection import open_backend, open_vault
 
 if TYPE_CHECKING:
     from agentm_assets.enrichment.staleness import Staleness
+    from agentm_assets.evaluation.qualification import Standing
+    from agentm_assets.models.spend import TodaysSpend
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedState:
     """`stale` None: the rules are broken, so nothing can be told stale. `for_review`: notes that
-    wait for the operator."""
+    wait for the operator. `spent`: today by the tiers, empty where no model is configured;
+    `serving`: which of them judges notes."""
 
     stale: "Staleness | None"
     for_review: int
+    spent: "tuple[TodaysSpend, ...]"
+    serving: "Standing | None"
 
     @property
     def stale_text(self) -> str:
@@ -33,6 +38,12 @@ class JudgedState:
         if self.for_review:
             parts.append(f"{self.for_review:,} for you (agentm review list)")
         return ", ".join(parts) or "no note waits for a judgment"
+
+    @property
+    def models_text(self) -> str:
+        if self.serving is None:
+            return "none configured; the built-in judge files notes"
+        return "; ".join((self.serving.text, *(f"{spent.text} today" for spent in self.spent)))
 
     def numbers(self) -> dict[str, object]:
         """For --json."""
@@ -54,15 +65,30 @@ class JudgedState:
             "awaiting_model": 0 if stale is None else stale.awaiting_model,
             "unjudged": 0 if stale is None else stale.unjudged,
             "for_review": self.for_review,
+            "serving": None if self.serving is None else self.serving.serves,
+            "spent_today": [
+                {
+                    "tier": each.tier,
+                    "calls": each.spent.calls,
+                    "tokens": each.spent.tokens,
+                    "cost_usd": round(each.spent.cost, 6),
+                    "unpriced_calls": each.spent.unpriced,
+                    "daily_tokens": each.line.tokens,
+                    "daily_usd": each.line.usd,
+                }
+                for each in self.spent
+            ],
         }
 
 
 def judged_state(settings: Settings) -> JudgedState:
-    """Read it from the serving files; no model is asked. Raises ServingUnreadable, StorageError."""
+    """Read it from the serving files and the logs; no model is asked. Raises ServingUnreadable,
+    StorageError, OSError when the spend log can't be read."""
     from agentm_assets.enrichment.refusals import read_refusals
     from agentm_assets.enrichment.review import review_queue
     from agentm_assets.enrichment.staleness import Judged, staleness
-    from agentm_assets.evaluation.serving_stamp import serving_stamp
+    from agentm_assets.evaluation.judging import JOB
+    from agentm_assets.evaluation.serving_stamp import serving, standings
     from agentm_assets.models.tiers import open_tiers
 
     location = settings.location
@@ -70,9 +96,19 @@ def judged_state(settings: Settings) -> JudgedState:
     with FactsReader.open(location.facts_file) as facts:
         queue = review_queue(facts, read_refusals(backend))
         notes = [Judged(*row) for row in facts.judgments()]
+    tiers, now = open_tiers(settings, os.environ), datetime.now(UTC)
+    spent = tiers.spend_log(settings).today(now)
+    jobs = {standing.job: standing for standing in standings(tiers, backend, now)}
     try:
         rules = load_rules(open_vault(location), os.environ)
     except RulesError:
-        return JudgedState(None, len(queue))
-    stamp = serving_stamp(open_tiers(settings, os.environ), backend, datetime.now(UTC))
-    return JudgedState(staleness(notes, rules, stamp, location), len(queue))
+        return JudgedState(None, len(queue), spent, jobs.get(JOB))
+    judge = serving(tiers, backend, now)
+    stale = staleness(
+        notes,
+        rules,
+        None if judge is None else judge.stamp,
+        location,
+        also_current=() if judge is None else judge.also_current,
+    )
+    return JudgedState(stale, len(queue), spent, jobs.get(JOB))

@@ -46,6 +46,9 @@ def command(
         str | None,
         typer.Option(metavar="SPACE", help="Only this space: memory, calendar, projects, …"),
     ] = None,
+    linked: Annotated[
+        bool, typer.Option("--linked", help="Show also which notes link to these.")
+    ] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show why each note stands where it stands.")
     ] = False,
@@ -68,6 +71,7 @@ def command(
         before=before,
         type=only_type,
         space=space,
+        linked=linked,
     )
     with failures_reported({QuestionRefused: BAD_INPUT, IndexMissing: RED_STATE}):
         understand(question, options)
@@ -115,6 +119,13 @@ def _print(answer: "Answer", *, explain: bool) -> None:
         console.print(_snippet(hit))
         if explain:
             console.print(Text(_explanation(hit), style="dim"))
+    if answer.linked:
+        console.print()
+        console.print(Text("these link to them", style="bold"))
+    for note in answer.linked:
+        line = Text("   ").append(printable(note.path), style="cyan")
+        line.append(f"  → {printable(', '.join(note.links_to))}", style="dim")
+        console.print(line)
 
 
 def _heading(place: int, hit: "Hit") -> "Text":

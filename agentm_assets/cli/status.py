@@ -11,6 +11,8 @@ from agentm_assets.cli.output import failures_reported, print_json, printable
 
 if TYPE_CHECKING:
     from agentm_assets.capture.state import CaptureState
+    from agentm_assets.cli.judged import JudgedState
+    from agentm_assets.config.settings import Settings
     from agentm_assets.config.vault import VaultLocation
 
 
@@ -23,7 +25,6 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Show what is indexed, what waits for the next pass, and what is wrong in the vault."""
-    from agentm_assets.cli.judged import judged_state
     from agentm_assets.config.settings import Settings
     from agentm_assets.history.captures import standing
     from agentm_assets.index.state import read_state
@@ -34,7 +35,7 @@ def command(
         state = read_state(location, os.environ)
         captures = _captures(location)
         git = standing(location)
-        judged = judged_state(settings)
+        judged = _judged(settings)
     if as_json:
         numbers = dataclasses.asdict(state) | dataclasses.asdict(captures)
         print_json(numbers | {"uncommitted_captures": git.uncommitted} | judged.numbers())
@@ -50,6 +51,7 @@ def command(
         ("git", git.text),
         ("unjudged", judged.waiting_text),
         ("stale", judged.stale_text),
+        ("models", judged.models_text),
         ("captures", _captured(captures)),
         ("findings", f"{len(state.findings):,}"),
     ):
@@ -67,10 +69,23 @@ def _captures(location: "VaultLocation") -> "CaptureState":
     try:
         return capture_state(location)
     except OSError as error:
-        raise ServingUnreadable(
-            f"the logs in {location.log_dir} can't be read ({error.strerror}). Mend their "
-            "permissions."
-        ) from error
+        raise ServingUnreadable(_unreadable_logs(location, error)) from error
+
+
+def _judged(settings: "Settings") -> "JudgedState":
+    from agentm_assets.cli.judged import judged_state
+    from agentm_assets.index.serving import ServingUnreadable
+
+    try:
+        return judged_state(settings)
+    except OSError as error:
+        raise ServingUnreadable(_unreadable_logs(settings.location, error)) from error
+
+
+def _unreadable_logs(location: "VaultLocation", error: OSError) -> str:
+    return (
+        f"the logs in {location.log_dir} can't be read ({error.strerror}). Mend their permissions."
+    )
 
 
 def _captured(captures: "CaptureState") -> str:

@@ -15,7 +15,14 @@ from typing import Any, Final
 
 from agentm_assets.capture.files import replace_whole
 from agentm_assets.config.vault import VaultLocation
-from agentm_assets.models.protocol import BatchProvider, ModelReply, ModelRequest, Provider, Usage
+from agentm_assets.models.protocol import (
+    AnswerUnusable,
+    BatchProvider,
+    ModelReply,
+    ModelRequest,
+    Provider,
+    Usage,
+)
 
 KEPT_DAYS: Final = 30
 """After that an answer is to a question that nobody asks any more."""
@@ -32,31 +39,33 @@ class KeptAnswers:
     def get(self, model_id: str, key: str) -> ModelReply | None:
         """The answer of that model to that question, None when there is none or it is damaged."""
         try:
-            written: Any = json.loads(self._file(model_id, key).read_bytes())
-            usage = written["usage"]
-            if written["v"] != _VERSION:
-                return None
+            written = self._written(model_id, key)
             return ModelReply(
                 str(written["text"]),
                 str(written["model"]),
-                Usage(int(usage["input"]), int(usage["output"]), usage["cost"]),
+                _usage(written),
                 float(written["seconds"]),
             )
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
 
+    def unusable(self, model_id: str, key: str) -> AnswerUnusable | None:
+        """What was kept by `keep_unusable`: the question was asked, and this came of it."""
+        try:
+            written = self._written(model_id, key)
+            return AnswerUnusable(str(written["unusable"]), _usage(written))
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            return None
+
     def keep(self, model_id: str, key: str, reply: ModelReply) -> None:
         """On return the answer is on the disk."""
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        used = reply.usage
-        written = {
-            "v": _VERSION,
-            "text": reply.text,
-            "model": reply.model,
-            "seconds": reply.seconds,
-            "usage": {"input": used.input_tokens, "output": used.output_tokens, "cost": used.cost},
-        }
-        replace_whole(self._file(model_id, key), json.dumps(written))
+        said = {"text": reply.text, "model": reply.model, "seconds": reply.seconds}
+        self._write(model_id, key, said, reply.usage)
+
+    def keep_unusable(self, model_id: str, key: str, why: str, usage: Usage) -> None:
+        """A batch's answer that is none. It may be read by the run of another month than that of
+        its note, which must hear of it and would ask again for ever."""
+        self._write(model_id, key, {"unusable": why}, usage)
 
     def drop(self, model_id: str, key: str) -> None:
         self._file(model_id, key).unlink(missing_ok=True)
@@ -67,6 +76,18 @@ class KeptAnswers:
             with suppress(FileNotFoundError):
                 if now_seconds - file.stat().st_mtime > KEPT_DAYS * 86_400:
                     file.unlink()
+
+    def _written(self, model_id: str, key: str) -> Any:
+        written: Any = json.loads(self._file(model_id, key).read_bytes())
+        if written["v"] != _VERSION:
+            raise ValueError("of another version")
+        return written
+
+    def _write(self, model_id: str, key: str, said: Mapping[str, object], used: Usage) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        usage = {"input": used.input_tokens, "output": used.output_tokens, "cost": used.cost}
+        written = {"v": _VERSION, **said, "usage": usage}
+        replace_whole(self._file(model_id, key), json.dumps(written))
 
     def _file(self, model_id: str, key: str) -> Path:
         name = sha256(f"{model_id}\0{key}".encode("utf-8", "replace")).hexdigest()[:40]
@@ -99,6 +120,11 @@ class KeepingProvider:
 
     def reachable(self, *, timeout: float) -> str | None:
         return self._provider.reachable(timeout=timeout)
+
+
+def _usage(written: Mapping[str, Any]) -> Usage:
+    usage = written["usage"]
+    return Usage(int(usage["input"]), int(usage["output"]), usage["cost"])
 
 
 def named(request: ModelRequest, work: Mapping[str, str]) -> ModelRequest:

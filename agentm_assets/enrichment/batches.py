@@ -18,6 +18,7 @@ from agentm_assets.capture.files import replace_whole
 from agentm_assets.config.vault import VaultLocation
 from agentm_assets.enrichment.answers import KeptAnswers
 from agentm_assets.enrichment.judges import HandedOver
+from agentm_assets.models.answers import NOTHING_USED
 from agentm_assets.models.protocol import (
     AnswerUnusable,
     BatchProvider,
@@ -27,7 +28,6 @@ from agentm_assets.models.protocol import (
     ModelRequest,
     ModelUnavailable,
     PerhapsTaken,
-    Usage,
 )
 
 MOST_QUESTIONS: Final = 2_000
@@ -85,10 +85,6 @@ class Batches:
         self._now = now
         self._held: set[str] = set()
         self._waiting: dict[str, ModelRequest] = {}
-        self.unusable: dict[str, str] = {}
-        """Key -> why, of questions whose answer was read in this run and is none."""
-        self.usage: list[Usage] = []
-        """Of the answers that were read in this run."""
         self.remarks: list[str] = []
 
     def collect(self) -> None:
@@ -166,12 +162,11 @@ class Batches:
                 continue
             if result.reply is not None:
                 self._kept.keep(self._model_id, result.key, result.reply)
-                self.usage.append(result.reply.usage)
                 answered += 1
             elif isinstance(result.error, AnswerUnusable | ModelMisconfigured):
-                self.unusable[result.key] = str(result.error)
-                if isinstance(result.error, AnswerUnusable):
-                    self.usage.append(result.error.usage)
+                error = result.error
+                used = error.usage if isinstance(error, AnswerUnusable) else NOTHING_USED
+                self._kept.keep_unusable(self._model_id, result.key, str(error), used)
                 answered += 1
         return answered
 

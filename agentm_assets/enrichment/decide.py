@@ -94,6 +94,9 @@ def decide(waiting: Waiting, desk: Desk) -> Decided:
         return Stopped(waiting, Refusal("eligibility", "eligibility-gone", gone))
     except NoteUnreadable as error:
         return Stopped(waiting, Refusal("eligibility", "eligibility-unreadable", error.message))
+    if not _is_utf8(data):
+        odd = "the note is not valid UTF-8, and no edit would keep its bytes"
+        return Stopped(waiting, Refusal("eligibility", "eligibility-not-utf8", odd))
     subject = subject_of(locator, data, desk.trigger, is_linked=waiting.is_linked)
     refusal = _before_scrubbing(subject, desk)
     if refusal is not None:
@@ -111,6 +114,9 @@ def decide(waiting: Waiting, desk: Desk) -> Decided:
         limit = desk.rules.rules.thresholds.enrichment_input_chars
         fragments = split_source(subject, limit)
         if subject.status == "unfiled" and not subject.human_edited:
+            undone = _taken_back(subject, waiting, desk)
+            if undone is not None:
+                return Stopped(waiting, undone, subject.fingerprint)
             return TooLong(waiting, subject, fragments)
         # Its body stays in any case, so its first part speaks for it.
         subject = replace(subject, source=fragments[0].text, human_edited=True)
@@ -121,6 +127,14 @@ def decide(waiting: Waiting, desk: Desk) -> Decided:
     if refusal is not None:
         return Stopped(waiting, refusal, subject.fingerprint)
     return _judged(waiting, scrubbed, desk)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _before_scrubbing(subject: Subject, desk: Desk) -> Refusal | None:
@@ -134,17 +148,22 @@ def _before_scrubbing(subject: Subject, desk: Desk) -> Refusal | None:
 def _known(subject: Subject, waiting: Waiting, desk: Desk) -> Refusal | None:
     stamp, rules_hash = desk.judge.stamp, desk.rules.rules_hash
     refusal = refuse_current(
-        subject, stamp, rules_hash, waiting.judged_fingerprint
+        subject, stamp, rules_hash, waiting.judged_fingerprint, desk.judge.also_current
     ) or refuse_known(subject, stamp, rules_hash, GATE_VERSION, desk.refusals)
     if refusal is not None:
         return refusal
     if waiting.tries >= MOST_TRIES:
         parked = f"{waiting.tries} answers about the note could not be used"
         return Refusal("refused-before", "refused-parked", parked)
-    if desk.history.taken_back(waiting.path, subject.data_hash, stamp, rules_hash):
-        undone = "the operator took back what this version of the pass had written"
-        return Refusal("refused-before", "refused-reverted", undone)
-    return None
+    return _taken_back(subject, waiting, desk)
+
+
+def _taken_back(subject: Subject, waiting: Waiting, desk: Desk) -> Refusal | None:
+    stamp, rules_hash = desk.judge.stamp, desk.rules.rules_hash
+    if not desk.history.taken_back(waiting.path, subject.data_hash, stamp, rules_hash):
+        return None
+    undone = "the operator took back what this version of the pass had written"
+    return Refusal("refused-before", "refused-reverted", undone)
 
 
 def _judged(waiting: Waiting, scrubbed: ScrubbedSubject, desk: Desk) -> Decided:

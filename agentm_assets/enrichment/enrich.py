@@ -17,7 +17,14 @@ from agentm_assets.enrichment.decide import Decided, Desk, Judged, Stopped, TooL
 from agentm_assets.enrichment.gates.budget import Budget
 from agentm_assets.enrichment.inbound import InboundLinks
 from agentm_assets.enrichment.judges import IN_BATCH, Judge
-from agentm_assets.enrichment.population import STAGE, STOPPED, Population, Waiting, month_of
+from agentm_assets.enrichment.population import (
+    STAGE,
+    STOPPED,
+    UNREAD,
+    Population,
+    Waiting,
+    month_of,
+)
 from agentm_assets.enrichment.reenrichment import NoteHistory
 from agentm_assets.enrichment.refusal import Refusal
 from agentm_assets.enrichment.refusals import RECORD, Refusals, RefusedBefore
@@ -112,6 +119,9 @@ class _Pass:
         context, tally = self._context, self._tally
         position: str | None = None
         while self._queue:
+            if context.most_notes is not None and self._asked >= context.most_notes:
+                tally.deferred_because = f"the {context.most_notes:,} notes of this run are done"
+                break
             waiting = self._queue.popleft()
             decided = decide(waiting, self._desk)
             why = self._why_stop(decided)
@@ -122,9 +132,6 @@ class _Pass:
             position = waiting.position
             self._take_up(decided)
             self._asked += not isinstance(decided, Stopped) or decided.scrubbed is not None
-            if self._queue and context.most_notes is not None and self._asked >= context.most_notes:
-                tally.deferred_because = f"the {context.most_notes:,} notes of this run are done"
-                break
             if not self._queue:
                 self._write()  # a split gives work to the queue
         self._write()
@@ -144,6 +151,7 @@ class _Pass:
             awaiting_model=self._awaiting,
             usage=self._judge.usage(),
             seconds=context.clock() - self._began,
+            completeness=self._judge.completeness(),
         )
 
     def _from_cursor(self, items: Sequence[Waiting]) -> list[Waiting]:
@@ -218,7 +226,7 @@ class _Pass:
             self._tally.add_outcome(run.outcome)
         for one in stopped:
             self._tally.refuse(one.refusal)
-        rows += [row for row in map(self._stopped_row, stopped) if row is not None]
+        rows += map(self._stopped_row, stopped)
         if rows or renamed:
             with self._context.store.transaction() as connection:
                 ledger.enter(connection, rows)
@@ -279,6 +287,7 @@ class _Pass:
         tally.activated += wrote.activated
         tally.kept_unfiled += decided.subject.status == "unfiled" and not wrote.activated
         tally.written[new] = None
+        tally.judged[new] = None
         if new != old:
             tally.moved[old] = new
             tally.removed[old] = None
@@ -314,16 +323,14 @@ class _Pass:
         if lines:
             run.record(RECORD, lines)
 
-    def _stopped_row(self, stopped: Stopped) -> LedgerRow | None:
-        """What the ledger holds of a note that was asked about in vain."""
+    def _stopped_row(self, stopped: Stopped) -> LedgerRow:
+        """What the ledger holds of a note that a gate stopped."""
         refusal = stopped.refusal
-        if stopped.scrubbed is None or stopped.fingerprint is None:
-            return None
         unusable = refusal.code == "model-unusable" or refusal.gate in _UNUSABLE
         return LedgerRow(
             STOPPED,
             stopped.waiting.path,
-            stopped.fingerprint,
+            stopped.fingerprint or UNREAD,
             self._judge.stamp,
             self._context.rules.rules_hash,
             moment(self._context.now()),

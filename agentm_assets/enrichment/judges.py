@@ -17,7 +17,7 @@ from agentm_assets.enrichment.judgment import Judgment
 from agentm_assets.enrichment.refusal import Refusal
 from agentm_assets.models.embedder import EmbeddingFailed
 from agentm_assets.models.protocol import Tier
-from agentm_assets.privacy.scrub import PLACEHOLDER, restore
+from agentm_assets.privacy.scrub import restore
 from agentm_assets.storage.locator import Locator
 
 
@@ -39,6 +39,20 @@ class HandedOver:
     notes: int = 0
     failed: int = 0
     because: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completeness:
+    """Rewrites of which a second model was asked how much of the source they hold. `covered`: on
+    average, 0 to 1, of the `scored`; `unable`: those of which it gave no score."""
+
+    scored: int = 0
+    covered: float = 0.0
+    unable: int = 0
+
+    @property
+    def asked(self) -> int:
+        return self.scored + self.unable
 
 
 IN_BATCH: Final = "model-in-batch"
@@ -75,6 +89,9 @@ class Judge(Protocol):
 
     def usage(self) -> Mapping[Tier, TierUsage]: ...
 
+    def completeness(self) -> Completeness | None:
+        """The score over the sampled rewrites of this run; None for a judge that rewrites none."""
+
     def records(self) -> Mapping[Locator, Sequence[bytes]]:
         """Lines for the vault's machine records, since the last time; they go into the commit."""
 
@@ -109,8 +126,6 @@ class LocalJudge:
             title=title,
             slug=judgment.slug if title != subject.title else None,
             summary=None if summary is None else restore(summary, scrubbed.source),
-            tags=_without_placeholders(judgment.tags),
-            aliases=_without_placeholders(judgment.aliases),
         )
 
     def ground(
@@ -126,6 +141,9 @@ class LocalJudge:
 
     def usage(self) -> Mapping[Tier, TierUsage]:
         return {}
+
+    def completeness(self) -> None:
+        return None
 
     def records(self) -> Mapping[Locator, Sequence[bytes]]:
         return {}
@@ -152,7 +170,3 @@ def vocabulary_of(connection: duckdb.DuckDBPyConnection, rules: LoadedRules) -> 
     ]
     by_use = sorted(tags, key=lambda tag: (-tags[tag], tag))
     return Vocabulary(tuple(by_use), tuple(dict.fromkeys(names)))
-
-
-def _without_placeholders(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in names if not PLACEHOLDER.search(name))

@@ -3,7 +3,7 @@
 from typing import Final
 
 from agentm_assets.config.vault import VaultLocation
-from agentm_assets.enrichment.population import STAGE, STOPPED
+from agentm_assets.enrichment.population import STAGE, STOPPED, UNREAD
 from agentm_assets.enrichment.reenrichment import NoteHistory
 from agentm_assets.index.store import IndexStore
 from agentm_assets.ledger import ledger
@@ -18,19 +18,26 @@ WHERE n.enriched_by IS NOT NULL
 ORDER BY n.path
 """
 _GONE: Final = """
-DELETE FROM ledger WHERE stage IN (?, ?) AND target NOT IN (SELECT path FROM notes)
+DELETE FROM ledger WHERE stage = ? AND target NOT IN (SELECT path FROM notes)
+"""
+_NO_LONGER_STOPPED: Final = """
+DELETE FROM ledger l WHERE stage = ? AND NOT EXISTS (
+  SELECT 1 FROM notes n WHERE n.path = l.target AND l.fingerprint IN (n.fingerprint, ?)
+    AND n.status IN ('unfiled', 'active'))
 """
 
 
 def bring_up_to_date(store: IndexStore, location: VaultLocation, backend: StorageBackend) -> int:
     """Enter the judgments that stand in notes and not in the ledger; drop rows of notes that are
-    gone. Call it after an index pass. Returns how many were entered.
+    gone, and those of a gate about a body that is another by now. Call it after an index pass.
+    Returns how many were entered.
 
     The revert log and git say which body was judged, where it was changed since. Raises
     StorageError when the log can't be read.
     """
     with store.transaction() as connection:
-        connection.execute(_GONE, [STAGE, STOPPED])
+        connection.execute(_GONE, [STAGE])
+        connection.execute(_NO_LONGER_STOPPED, [STOPPED, UNREAD])
         unknown = connection.execute(_UNKNOWN, [STAGE]).fetchall()
     if not unknown:
         return 0

@@ -18,13 +18,16 @@ from agentm_assets.enrichment.batches import Batches
 from agentm_assets.enrichment.gates.budget import Budget, estimate_of
 from agentm_assets.enrichment.gates.grounding import (
     JudgeUnable,
+    completeness_request,
     grounding_request,
+    is_sampled,
+    parse_completeness,
     parse_grounding,
     states_something,
 )
 from agentm_assets.enrichment.gates.privacy import ScrubbedSubject
 from agentm_assets.enrichment.gates.schema import parse_answer
-from agentm_assets.enrichment.judges import IN_BATCH, HandedOver, TierUsage
+from agentm_assets.enrichment.judges import IN_BATCH, Completeness, HandedOver, TierUsage
 from agentm_assets.enrichment.judgment import Judgment
 from agentm_assets.enrichment.prompt import judgment_request
 from agentm_assets.enrichment.refusal import Refusal
@@ -122,10 +125,10 @@ class ModelJudge:
         self._asked_with = asked_with or {}
         self._keys: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
         self._usage: dict[Tier, TierUsage] = {}
+        self._taken_up: dict[str, Usage] = {}
+        self._covered: list[float | None] = []
         if batches is not None:
             batches.collect()
-            for used in batches.usage:
-                self._count(serving.tier, used)
 
     def judge(
         self, scrubbed: ScrubbedSubject, rules: LoadedRules, budget: Budget
@@ -140,36 +143,40 @@ class ModelJudge:
             if isinstance(answered, Refusal):
                 return answered
             reply = answered
+        elif self._batches is not None:
+            self._taken_up[scrubbed.subject.locator.key] = reply.usage
         self._sample(request, scrubbed, rules, budget)
         return parse_answer(reply.text, rules, scrubbed)
 
     def ground(
         self, scrubbed: ScrubbedSubject, judgment: Judgment, rules: LoadedRules, budget: Budget
     ) -> Refusal | None:
-        subject = scrubbed.subject
-        if not states_something(subject, judgment):
+        if not states_something(scrubbed.subject, judgment):
             return None
         claims = "\0".join((judgment.title, judgment.summary or "", judgment.body or ""))
-        request = named(
-            grounding_request(scrubbed, judgment, "grounding"),
-            {"note": self._question(scrubbed, rules).key, "claims": _digest(claims)},
-        )
-        self._note_key(scrubbed, self._checker, request)
-        reply = self._kept.get(self._checker.provider.model_id, request.key)
-        if reply is None:
-            answered = self._ask(self._checker, request, subject, rules, budget)
-            if isinstance(answered, Refusal):
-                return answered
-            reply = answered
+        about = {"note": self._question(scrubbed, rules).key, "claims": _digest(claims)}
+        request = named(grounding_request(scrubbed, judgment, "grounding"), about)
+        reply = self._checked(request, scrubbed, rules, budget)
+        if isinstance(reply, Refusal):
+            return reply
         verdict = parse_grounding(reply.text)
         if isinstance(verdict, JudgeUnable):
             # Only the verdict is asked for again.
             self._kept.drop(self._checker.provider.model_id, request.key)
             return Refusal("grounding", "grounding-unable", verdict.detail)
+        if verdict is None and judgment.body and is_sampled(scrubbed.subject.locator.key):
+            request = named(completeness_request(scrubbed, judgment, "completeness"), about)
+            self._score(self._checked(request, scrubbed, rules, budget))
         return verdict
 
     def through(self, scrubbed: ScrubbedSubject, rules: LoadedRules) -> None:
-        for model_id, key in self._keys.pop(scrubbed.subject.locator.key, ()):
+        # What a batch cost counts where its answer is used: the run that reads it may be about
+        # another month, or be killed before it reports.
+        path = scrubbed.subject.locator.key
+        used = self._taken_up.pop(path, None)
+        if used is not None:
+            self._count(self._serving.tier, used)
+        for model_id, key in self._keys.pop(path, ()):
             self._kept.drop(model_id, key)
 
     def finish(self) -> HandedOver:
@@ -177,6 +184,11 @@ class ModelJudge:
 
     def usage(self) -> Mapping[Tier, TierUsage]:
         return dict(self._usage)
+
+    def completeness(self) -> Completeness:
+        given = [covered for covered in self._covered if covered is not None]
+        unable = len(self._covered) - len(given)
+        return Completeness(len(given), sum(given) / len(given) if given else 0.0, unable)
 
     def records(self) -> Mapping[Locator, Sequence[bytes]]:
         return {} if self._shadow is None else self._shadow.records()
@@ -213,9 +225,12 @@ class ModelJudge:
         rules: LoadedRules,
         budget: Budget,
     ) -> Refusal:
-        why = batches.unusable.pop(request.key, None)
-        if why is not None:
-            return Refusal("model", "model-unusable", why)
+        model_id = self._serving.provider.model_id
+        unusable = self._kept.unusable(model_id, request.key)
+        if unusable is not None:
+            self._count(self._serving.tier, unusable.usage)
+            self._kept.drop(model_id, request.key)
+            return Refusal("model", "model-unusable", str(unusable))
         if not batches.holds(request.key):
             refused = budget.take(estimate_of(request))
             if refused is not None:
@@ -223,6 +238,23 @@ class ModelJudge:
             _require_open(subject, rules)
             batches.add(request)
         return Refusal("model", IN_BATCH, "a batch asks about it; its answer comes later")
+
+    def _checked(
+        self, request: ModelRequest, scrubbed: ScrubbedSubject, rules: LoadedRules, budget: Budget
+    ) -> ModelReply | Refusal:
+        """What the second model says, as far as it was not paid for before."""
+        self._note_key(scrubbed, self._checker, request)
+        reply = self._kept.get(self._checker.provider.model_id, request.key)
+        return reply or self._ask(self._checker, request, scrubbed.subject, rules, budget)
+
+    def _score(self, reply: ModelReply | Refusal) -> None:
+        """Enter how much of a source its rewrite covers. It is reported, and stops no note."""
+        if isinstance(reply, Refusal):
+            if reply.gate != "budget":
+                self._covered.append(None)
+            return
+        covered = parse_completeness(reply.text)
+        self._covered.append(None if isinstance(covered, JudgeUnable) else covered)
 
     def _ask(
         self,

@@ -15,7 +15,11 @@ from agentm_assets.enrichment.staleness import OPERATOR
 
 STAGE: Final = "enrichment"
 STOPPED: Final = "enrichment-stopped"
-"""Stages of the ledger: judgments that stand in notes, and tries of which none came."""
+"""Stages of the ledger: judgments that stand in notes, and notes that a gate stopped, with its
+code."""
+
+UNREAD: Final = ""
+"""In the place of a fingerprint, of a note that could not be read."""
 
 UNDATED: Final = "undated"
 

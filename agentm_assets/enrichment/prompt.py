@@ -36,12 +36,15 @@ record of a moment. Without a reason it is an artifact.
 another of semantic, procedural, episodic.
 - title: what the note is about, in sentence case, at most a dozen words.
 - slug: the title's main words, lower-case, joined by hyphens.
-- tags: at most {most_tags}, lower-case words joined by hyphens, from the note's own subject.
-- aliases: at most {most_aliases} other names under which somebody would ask for it. {aliases}
+- tags: at most {most_tags}, from the note's own subject: lower-case letters and digits, words \
+joined by hyphens, such as "build-cache".
+- aliases: at most {most_aliases} other names under which somebody would ask for it, mostly none. \
+{aliases} With no such name, [].
 - summary: one sentence that says what the note says, or null when the note is one short paragraph.
-- body: the note in markdown, by the voice below; or null when it needs no better words. Every \
-code span, URL, date, identifier, number and name of the note is in it. No HTML, no links that \
-the note has not, no properties, no title line.
+- body: null when the note needs no better words, as most short ones do not. Otherwise the whole \
+note in markdown, by the voice below: each thing that it says is still said. Every \
+code span, URL, date, identifier, number and name of the note is in it. No HTML, no links that the \
+note has not, no properties, no title line.
 - confidence: from 0 to 1, how sure you are of type and class. 0.9 is sure; below \
 {low_confidence} a person looks at it."""
 
@@ -50,8 +53,8 @@ _ALIASES_EAGER: Final = (
     "and parts."
 )
 _ALIASES_BATCH: Final = (
-    "They are words of the note: expansions, abbreviations and parts of what it says. No synonym "
-    "that the note does not use."
+    "They are words of the note: expansions, abbreviations and parts of what it says. No word in "
+    "them that the note does not use."
 )
 _BODY_STAYS: Final = (
     "The body of this note stays as it is: answer null for body, and the given title."

@@ -5,6 +5,7 @@ model has rewritten is judged anew from what was there before the first rewrite.
 not what the last pass left, or ever was found otherwise, the operator's hand was in it.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,10 +80,25 @@ class NoteHistory:
         if judged is None:
             return False
         frontmatter = read_frontmatter(judged)
+        if text_of(frontmatter, "superseded_by") is not None:
+            return self._split_by(chain, stamp, rules_hash)
         return (
             text_of(frontmatter, "enriched_by") == stamp
             and text_of(frontmatter, "rules_hash") == rules_hash
         )
+
+    def _split_by(self, chain: Sequence[Change], stamp: str, rules_hash: str) -> bool:
+        """Whether the run that was taken back last split the note as this version. A note that was
+        split carries nobody's stamp; the commit says whose it was."""
+        repository, undone = self._open(), chain[-1]
+        runs = [each for each in chain[:-1] if each.after == undone.before]
+        if repository is None or not runs:
+            return False
+        run = runs[-1]
+        said = {"Run": run.run, "Version": stamp, "Rules": rules_hash}
+        patterns = [f"^Agentm-{name}: {_literal(text)}$" for name, text in said.items()]
+        commits = repository.log(patterns, f"agentm-{run.pass_name}", _MOST_COMMITS)
+        return any(run.path in commit.files for commit in commits)
 
     def corrected(self, path: str) -> tuple[bool, bool]:
         """Whether the note's name, and whether its class was corrected before, also when that was
@@ -187,8 +203,15 @@ class NoteHistory:
         return self._by_path
 
 
+_SPECIAL = re.compile(r"[\\.\[*^$]")
+
 _MOST_COMMITS = 1000
 """Of one run: a pass over some 50,000 notes."""
+
+
+def _literal(text: str) -> str:
+    """A pattern for just this text, in git's basic regular expressions."""
+    return _SPECIAL.sub(r"\\\g<0>", text)
 
 
 def body_print(data: bytes) -> str:

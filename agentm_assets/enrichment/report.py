@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from agentm_assets.enrichment.judges import TierUsage
+from agentm_assets.enrichment.judges import Completeness, TierUsage
 from agentm_assets.enrichment.refusal import Refusal
 from agentm_assets.history.outcome import Outcome, is_worth_a_remark
 from agentm_assets.models.protocol import Tier
@@ -29,7 +29,9 @@ class PassReport:
     about again. `split`: notes that became several, `fragments` those several; they are among the
     population, too. `in_batch`: handed over to a model that answers later. `deferred`: they wait
     for the next run, which goes on behind the cursor. `moved`: old path -> new. `written`: paths
-    that the run changed, those it made included, for whoever indexes them.
+    that the run changed, those it made included, for whoever indexes them; `judged` those of them
+    that carry the judgment. `answerability` and `completeness` are the verdicts over them, None
+    where nobody asked.
     """
 
     stamp: str
@@ -49,11 +51,13 @@ class PassReport:
     awaiting_model: int
     moved: Mapping[str, str]
     written: tuple[str, ...]
+    judged: tuple[str, ...]
     removed: tuple[str, ...]
     usage: Mapping[Tier, TierUsage]
     seconds: float
     outcomes: tuple[Outcome, ...]
     remarks: tuple[str, ...]
+    completeness: Completeness | None = None
     answerability: Answerability | None = None
 
     @property
@@ -69,12 +73,23 @@ class PassReport:
             (self.kept_unfiled, "kept for review"),
             (self.split, "split"),
             (len(self.moved), "renamed"),
-            (self.in_batch, "asked about in a batch"),
-            (sum(self.refused.values()), "not judged"),
-            (self.deferred, "deferred"),
+            (self.in_batch, "asked about in a batch, to be written by a run after it ended"),
+            (sum(self.refused.values()), f"not judged ({_most_frequent(self.refused)})"),
+            (self.deferred, f"deferred ({self.deferred_because or 'for the next run'})"),
             (self.awaiting_model, "stale until a model is there"),
         )
-        return ", ".join(f"{count:,} {what}" for count, what in counts if count) or "nothing waits"
+        said = [f"{count:,} {what}" for count, what in counts if count]
+        verdict = self.answerability
+        if verdict is not None and verdict.asked:
+            said.append(f"{verdict.found:,} of {verdict.asked:,} found by a sentence of theirs")
+        return ", ".join(said) or "nothing waits"
+
+
+def _most_frequent(codes: Mapping[str, int]) -> str:
+    most = Counter(codes).most_common(3)
+    more = len(codes) - len(most)
+    said = [f"{code} {count:,}" for code, count in most]
+    return ", ".join([*said, f"{more:,} other codes"] if more else said)
 
 
 @dataclass(slots=True)
@@ -82,6 +97,7 @@ class Tally:
     """A report while it is being made."""
 
     population: int = 0
+    judged: dict[str, None] = field(default_factory=dict)
     enriched: int = 0
     activated: int = 0
     kept_unfiled: int = 0
@@ -117,7 +133,7 @@ class Tally:
         awaiting_model: int,
         usage: Mapping[Tier, TierUsage],
         seconds: float,
-        answerability: Answerability | None = None,
+        completeness: Completeness | None,
     ) -> PassReport:
         return PassReport(
             stamp=stamp,
@@ -137,10 +153,11 @@ class Tally:
             awaiting_model=awaiting_model,
             moved=dict(self.moved),
             written=tuple(self.written),
+            judged=tuple(self.judged),
             removed=tuple(self.removed),
             usage=dict(usage),
             seconds=seconds,
             outcomes=tuple(self.outcomes),
             remarks=tuple(self.remarks),
-            answerability=answerability,
+            completeness=completeness,
         )

@@ -162,7 +162,7 @@ class Review:
         )
 
     def accept(self, path: str, rules: LoadedRules, *, dry_run: bool = False) -> Answered:
-        """The judge was right: the note becomes active.
+        """The judge was right: the note becomes active, and no pass judges it again.
 
         Raises ReviewRefused (its type is none of the rules', or it is not unfiled), StorageError.
         """
@@ -175,9 +175,11 @@ class Review:
             )
         if subject.status == "active":
             return Answered(subject.locator.key, "accept", False, "", None, None, None)
-        return self._write(
-            subject, "accept", rules, lambda data: set_key(data, "status", "active"), dry_run
-        )
+
+        def change(data: bytes) -> bytes:
+            return set_key(set_key(data, "status", "active"), "enriched_by", OPERATOR)
+
+        return self._write(subject, "accept", rules, change, dry_run)
 
     def reject(
         self, path: str, rules: LoadedRules, reason: str, *, dry_run: bool = False

@@ -1,7 +1,7 @@
 """How many judgments no longer hold, and what changed since they were made."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -70,10 +70,15 @@ class Staleness:
 
 
 def staleness(
-    notes: Iterable[Judged], rules: LoadedRules, stamp: str | None, location: VaultLocation
+    notes: Iterable[Judged],
+    rules: LoadedRules,
+    stamp: str | None,
+    location: VaultLocation,
+    *,
+    also_current: Collection[str] = (),
 ) -> Staleness:
     """`stamp`: of the judge that would be asked now; None where none can be: then a judgment is not
-    told stale by its judge."""
+    told stale by its judge. `also_current`: stamps whose judgments are as good as its own."""
     population = unjudged = current = awaiting = 0
     stale: Counter[tuple[Cause, str]] = Counter()
     for note in notes:
@@ -90,7 +95,7 @@ def staleness(
         elif hash_ != rules.rules_hash:
             stale["rules", hash_] += 1
             awaiting += waits
-        elif stamp is None or by == stamp or waits:
+        elif stamp is None or by == stamp or by in also_current or waits:
             # Of another version alone, a model's judgment is better than none.
             current += 1
         else:

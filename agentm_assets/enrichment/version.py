@@ -16,6 +16,7 @@ JUDGING_GATES: Final = (
     "distinctive.py",
     "grounding.py",
     "haystack.py",
+    "held_words.py",
     "markup.py",
     "membership.py",
     "plain_words.py",

@@ -15,6 +15,7 @@ from agentm_assets.contract.frontmatter import read_frontmatter
 from agentm_assets.contract.rules import LoadedRules
 from agentm_assets.enrichment.apply import applied, is_sure
 from agentm_assets.enrichment.decide import Judged, TooLong
+from agentm_assets.enrichment.gates.aliases import refuse_lost_aliases
 from agentm_assets.enrichment.gates.membership import refuse_wrong_class
 from agentm_assets.enrichment.reenrichment import body_print
 from agentm_assets.enrichment.refusal import Refusal
@@ -77,6 +78,10 @@ def write_judged(
         data = applied(
             subject.data, subject, judgment, stamp, rules, now, slug=_new_slug(place, own)
         )
+        kept = properties.aliases(read_frontmatter(data))
+        refused = refuse_lost_aliases(subject.aliases, kept)
+        if refused is not None:
+            return refused
         if place != own:
             try:
                 run.move(own, place, data, expect=subject.data_hash)
@@ -153,8 +158,12 @@ def _put_fragment(
 
 
 def _is_fragment(held: bytes, origin: str, data: bytes) -> bool:
-    """Is that part in the vault already, judged since or not?"""
-    written = properties.text_of(read_frontmatter(held), "derived_from")
+    """Is that part in the vault already, judged since or not? One that was taken back is none: the
+    note would be superseded by what nobody recalls."""
+    frontmatter = read_frontmatter(held)
+    if properties.text_of(frontmatter, "status") == "expired":
+        return False
+    written = properties.text_of(frontmatter, "derived_from")
     return written == origin and body_print(held) == body_print(data)
 
 

@@ -131,7 +131,9 @@ def open_judge(
     kept.sweep(now().timestamp())
     batches = serving.provider.batches if by_batch else None
     cheap = askers.get("cheap")
-    compares = cheap is not None and serving.tier == "strong" and not tiers.is_one_model
+    if tiers.is_one_model:
+        cheap = None  # else what one model costs would stand in two tiers, each below the line
+    compares = cheap is not None and serving.tier == "strong"
     return ModelJudge(
         serving,
         cheap or serving,

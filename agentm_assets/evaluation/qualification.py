@@ -87,6 +87,11 @@ class Standing:
     by_field: Mapping[str, int]
     oldest: str | None
 
+    @property
+    def text(self) -> str:
+        """One line for the operator."""
+        return f"{self.job}: {self.serves or 'nobody'} ({self.why})"
+
 
 def take_sample(
     job: str,

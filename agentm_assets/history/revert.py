@@ -2,7 +2,8 @@
 
 A file that still holds the bytes which the run left gets back those it held before. One that
 someone has changed since is a conflict and stays as it is. Nothing is deleted: a memory that the
-run made is marked `status: expired`, any other file that it made stays and is named.
+run made is marked `status: expired`, under the name that the run left it with; any other file that
+it made stays and is named.
 
 Taking back is itself a run, of the pass `revert`: it can be taken back by its own id, and run again
 it finds nothing to do.
@@ -88,7 +89,7 @@ def revert(
     if dry_run:
         planned = [
             _plan_back(location, backend, change, net, changes)[0]
-            if change.moved_from is not None
+            if _had_a_name_before(change, net)
             else _plan(location, backend, change, changes)[0]
             for change in net
         ]
@@ -96,7 +97,7 @@ def revert(
     with begin(location, backend, pass_name=PASS, subject=f"Revert {run_id}", now=now) as run:
         files = tuple(
             _move_back(location, backend, run, change, net, changes)
-            if change.moved_from is not None
+            if _had_a_name_before(change, net)
             else _take_back(location, backend, run, change, changes)
             for change in net
         )
@@ -126,6 +127,16 @@ def _moves_first(net: Sequence[Change]) -> list[Change]:
     """The names that a run gave, before those that it took away: moving a file back brings its old
     name back, and there is nothing left to do for that."""
     return sorted(net, key=lambda change: change.after == GONE)
+
+
+def _had_a_name_before(change: Change, net: Sequence[Change]) -> bool:
+    """Whether the run gave another name to a file that was there before it. One that it made and
+    then moved has no old name to go back to, and stays under the new one."""
+    by_path = {each.path: each for each in net}
+    origin: Change | None = change
+    while origin is not None and origin.moved_from is not None:
+        origin = by_path.pop(origin.moved_from, None)  # popped: names may have gone in a circle
+    return change.moved_from is not None and (origin is None or origin.before is not None)
 
 
 def _move_back(

@@ -41,7 +41,8 @@ class ChunkFacts:
 
 @dataclass(frozen=True, slots=True)
 class NoteFacts:
-    """What ranking asks about a note: a NoteRow without what only a shown hit needs."""
+    """What ranking asks about a note: a NoteRow without what only a shown hit needs. `judged_by`:
+    who judged it last, None for a raw one."""
 
     path: str
     space: str
@@ -53,6 +54,7 @@ class NoteFacts:
     altitude: str | None
     captured: str | None
     lifecycle_tier: str | None
+    judged_by: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,7 +431,8 @@ class FactsReader:
 
 _CHUNK_COLUMNS = "chunk_id, path, ordinal, header_path, level, start_byte, end_byte, overlap_start"
 _RANKED_COLUMNS = (
-    "space, title, memory_class, type, kind, status, altitude, captured, lifecycle_tier"
+    "space, title, memory_class, type, kind, status, altitude, captured, lifecycle_tier, "
+    "enriched_by"
 )
 _LINK_COLUMNS = (
     "path, ordinal, links.kind, target, anchor, label, start_byte, line, source, resolved_path, "

@@ -82,6 +82,16 @@ def rows_of(connection: duckdb.DuckDBPyConnection, stage: str) -> dict[str, Ledg
     return {row[1]: LedgerRow(*row) for row in found}
 
 
+def counted(connection: duckdb.DuckDBPyConnection, stage: str) -> dict[str, int]:
+    """How many targets of the stage have which outcome."""
+    return dict(
+        connection.execute(
+            "SELECT outcome, count(*) FROM ledger WHERE stage = ? GROUP BY 1 ORDER BY 1",
+            [stage],
+        ).fetchall()
+    )
+
+
 def read_cursor(connection: duckdb.DuckDBPyConnection, stage: str) -> str | None:
     """Where the last run of the stage had to stop; None when it came to the end."""
     row = connection.execute("SELECT position FROM cursors WHERE stage = ?", [stage]).fetchone()

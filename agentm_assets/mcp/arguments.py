@@ -34,6 +34,7 @@ class SearchArguments(_Arguments):
         default=None, description="Only this space: memory, calendar, projects, desk, standards."
     )
     include_archived: bool = Field(default=False, description="Also notes that have faded.")
+    linked: bool = Field(default=False, description="Also notes that link to the hits.")
 
 
 class CaptureArguments(_Arguments):

@@ -80,6 +80,7 @@ async def _search(memory: Memory, given: SearchArguments) -> Answer:
         type=given.type,
         space=given.space,
         include_archived=given.include_archived,
+        linked=given.linked,
     )
     answer = await asyncio.wrap_future(memory.search(given.query, options))
     note_recall(memory.location(), answer, options.now)

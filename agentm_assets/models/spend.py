@@ -81,6 +81,31 @@ class Spent:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class TodaysSpend:
+    """What a tier has spent today (UTC) against its line."""
+
+    tier: Tier
+    spent: Spent
+    line: DailyLine
+
+    @property
+    def text(self) -> str:
+        """One line for the operator."""
+        tokens = f"{self.spent.tokens:,}"
+        if self.line.tokens is not None:
+            tokens += f" of {self.line.tokens:,}"
+        cost = f"${self.spent.cost:.2f}"
+        if self.line.usd is not None:
+            cost += f" of ${self.line.usd:.2f}"
+        said = f"{self.tier}: {tokens} tokens, {cost}"
+        return (
+            f"{said} (calls without a price: {self.spent.unpriced:,})"
+            if self.spent.unpriced
+            else said
+        )
+
+
 class SpendLog:
     """The log of one vault. Thread-safe; several processes may write it."""
 
@@ -148,6 +173,13 @@ class SpendLog:
                         line
                     )
             return self._today[tier]
+
+    def today(self, now: datetime) -> tuple[TodaysSpend, ...]:
+        """The tiers that have been given a line or none, on the day of `now`. Raises OSError."""
+        return tuple(
+            TodaysSpend(tier, self.spent_today(tier, now), line)
+            for tier, line in sorted(self._lines.items())
+        )
 
     def require_below_line(self, tier: Tier, now: datetime) -> None:
         """Raises OverTheLine when the tier has spent what it may on that day, and OSError."""

@@ -10,6 +10,13 @@ from detect_secrets.plugins.high_entropy_strings import Base64HighEntropyString
 from agentm_assets.privacy.found import Found
 
 _PASSWORD_NAMES: Final = r"pass(?:word|wd|phrase|code)|pwd|passwort|kennwort"
+_SHORT_NAME = re.compile(
+    r"(?<![A-Za-z0-9_-])(?:pass|pw)[\"'`*]{0,2}[ \t]{0,2}[:=][ \t]{0,2}", re.IGNORECASE
+)
+_PHRASE_NAME = re.compile(
+    r"(?<![A-Za-z0-9])pass[ -]?phrase[\"'`*]{0,2}[ \t]{0,2}[:=]", re.IGNORECASE
+)
+_PHRASE = re.compile(r"[ \t]*(?P<value>[^\r\n\u27e6\u27e7]{6,200})")
 _KEY_NAMES: Final = (
     r"(?:api|access|secret|account|shared[_-]?access|auth|encryption|signing|master|private|license)"
     r"[_ -]?key(?![_-]?id)|secret|token|credentials?|bearer|client[_-]?secret|authorization"
@@ -24,7 +31,26 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 _VALUE = re.compile(r"(?P<quote>[\"'`]{0,3})(?P<value>[^\s\"'`<>,;&(){}\[\]|\u27e6\u27e7]{6,200})")
-_QUOTED = re.compile(r"(?P<quote>[\"'`])(?P<value>[^\r\n\"'`]{6,120})(?P=quote)")
+_PASSWORD = re.compile(
+    r"(?P<quote>[\"'`]{0,3})(?P<value>[^\s;&,\u27e6\u27e7](?:(?!</)[^\s\u27e6\u27e7]){2}"
+    r"(?:(?![;&,][ \t]?[\w-]{1,30}[ \t]?[=:]|</)[^\s\u27e6\u27e7]){1,200})"
+)
+"""A password has any sign in it; another assignment may follow behind `;`, `&` or `,`."""
+_WHOLE = re.compile(
+    r"(?P<quote>[\"'`]{0,3})(?P<value>[^\s;,\u27e6\u27e7](?:(?!</)[^\s\u27e6\u27e7]){3,200})"
+)
+"""Behind a name that begins its line, as in a file of variables and in "Password: ab9&c=d", what
+follows `&` is the password's as well."""
+_LINE_BEFORE = re.compile(r"(?:\A|[\r\n])[ \t>*+#-]{0,12}(?:export[ \t])?[\w.-]{0,60}\Z")
+_CALL = re.compile(r"[A-Za-z_][A-Za-z_.]*\(")
+_QUOTED = re.compile(
+    r"(?P<quote>[\"'`])(?P<value>(?:\\[^\r\n]|(?!(?P=quote))[^\r\n\\\u27e6\u27e7]){4,120})(?P=quote)"
+)
+_QUOTED_BEHIND = re.compile(
+    rf"(?:{_PASSWORD_NAMES})[ \t]{{1,2}}(?:(?:is|was)[ \t]{{1,2}})?"
+    r"(?P<quote>[`\"'])(?P<value>[^\s\"'`\u27e6\u27e7]{3,120})(?P=quote)",
+    re.IGNORECASE,
+)
 _FLAG = re.compile(r"--[a-z-]{0,20}\Z", re.IGNORECASE)
 _STAND_IN = re.compile(
     r"[$%{<].*|.*\.\.\..*|.*\u2026.*|(?:x{3,}|\*{3,}|\.{3,}|-{3,}|_{3,}).*|your[-_ ].*|my[-_ ].*"
@@ -58,22 +84,49 @@ def find_assigned(text: str) -> Iterator[Found]:
         if spoken and not _is_option_or_header(text, name):
             continue
         assigned = "=" in joint or ":" in joint
-        whole = _QUOTED.match(text, name.end()) if name["password"] and assigned else None
-        value = whole or _VALUE.match(text, name.end())
+        whole = _QUOTED.match(text, name.end()) if name["password"] and not spoken else None
+        bare = _VALUE
+        if name["password"]:
+            begins = _LINE_BEFORE.search(text, max(0, name.start() - 80), name.start())
+            bare = _WHOLE if begins and assigned else _PASSWORD
+        value = whole or bare.match(text, name.end())
         if value is None:
             continue
         start, end = value.span("value")
         if whole is None:
-            end = start + len(text[start:end].rstrip(".:!?*"))
+            end = _without_closing(text, start, end)
         is_quoted = bool(value["quote"])
-        if text.startswith("(", value.end("value")):
+        if text.startswith("(", value.end("value")) or _CALL.match(text, start):
             continue  # a call
         found = text[start:end]
         if name["password"]:
-            if _is_password(found, certain=(assigned and is_quoted) or "=" in joint):
+            certain = (assigned and is_quoted) or "=" in joint
+            if _is_password(found, certain=certain) or (whole is not None and _is_phrase(found)):
                 yield Found("password", start, end)
         elif _is_key(found):
             yield Found("secret", start, end)
+
+
+def find_spoken_passwords(text: str) -> Iterator[Found]:
+    """Behind `pw:` and `pass:`, behind a `passphrase:` to the end of the line, and in the quotes
+    that follow the word itself: "password `ab9&c`". Linear."""
+    for name in _SHORT_NAME.finditer(text):
+        value = _PASSWORD.match(text, name.end())
+        if value is not None:
+            start, end = value.span("value")
+            end = _without_closing(text, start, end)
+            if not _CALL.match(text, start) and _is_password(text[start:end], certain=False):
+                yield Found("password", start, end)
+    for name in _PHRASE_NAME.finditer(text):
+        value = _PHRASE.match(text, name.end())
+        if value is not None and not _STAND_IN.fullmatch(value["value"].strip()):
+            start, end = value.span("value")
+            yield Found("password", start, start + len(text[start:end].rstrip()))
+    for name in _QUOTED_BEHIND.finditer(text):
+        quoted = name["value"]
+        names_one = any(form.fullmatch(quoted) for form in (_CODE_NAME, _VARIABLE, _STAND_IN))
+        if _kinds_of(quoted) >= 2 and not names_one:
+            yield Found("password", *name.span("value"))
 
 
 def find_in_queries(text: str) -> Iterator[Found]:
@@ -101,6 +154,15 @@ def passwords_in_addresses(text: str) -> Iterator[tuple[int, int]]:
             yield start, start + len(password)
 
 
+def _without_closing(text: str, start: int, end: int) -> int:
+    """Where a value ends that prose or code closes behind it."""
+    value = text[start:end].rstrip(".:;,!?*|\"'>")
+    for opened, closed in ("()", "[]", "{}"):
+        while value.endswith(closed) and value.count(closed) > value.count(opened):
+            value = value[:-1].rstrip(".:;,!?*|\"'>")
+    return start + len(value)
+
+
 def _is_option_or_header(text: str, name: re.Match[str]) -> bool:
     """`--token abc` or `Bearer abc`: nothing but a blank joins name and value."""
     if _FLAG.search(text, max(0, name.start() - 24), name.start()):
@@ -110,21 +172,35 @@ def _is_option_or_header(text: str, name: re.Match[str]) -> bool:
 
 def _is_password(value: str, *, certain: bool) -> bool:
     """`certain`: an assignment, in which a plain word is a password too."""
-    if len(value) < 6 or _STAND_IN.fullmatch(value) or _VARIABLE.fullmatch(value):
+    if _STAND_IN.fullmatch(value) or _VARIABLE.fullmatch(value):
         return False
+    if len(value) < 6:
+        is_name = _CODE_NAME.fullmatch(value) or (not certain and _NUMBERED_NAME.fullmatch(value))
+        return len(value) >= 4 and _kinds_of(value) >= 3 and not is_name
     if " " in value:
         return certain
     if _WORD.fullmatch(value):
         return certain and len(value) >= 8
     if certain:
         return not _CODE_NAME.fullmatch(value) or any(c.isdigit() for c in value)
-    kinds = [
-        any(c.islower() for c in value),
-        any(c.isupper() for c in value),
-        any(c.isdigit() for c in value),
-        any(not c.isalnum() for c in value),
-    ]
-    return sum(kinds) >= 2 and not _CODE_NAME.fullmatch(value)
+    return _kinds_of(value) >= 2 and not _CODE_NAME.fullmatch(value)
+
+
+def _is_phrase(value: str) -> bool:
+    """Of what stands in quotes behind "the password is": no remark such as "too short"."""
+    return value.count(" ") >= 3 or (" " in value and any(c.isdigit() for c in value))
+
+
+def _kinds_of(value: str) -> int:
+    """Of small and capital letters, digits and other signs: how many it has."""
+    return sum(
+        (
+            any(c.islower() for c in value),
+            any(c.isupper() for c in value),
+            any(c.isdigit() for c in value),
+            any(not c.isalnum() for c in value),
+        )
+    )
 
 
 def _is_key(value: str) -> bool:

@@ -19,18 +19,27 @@ _NO_TOP_LEVEL: Final = frozenset(
 """Endings of files that are no top-level domain: `logo@2x.png`, `next@next.js`."""
 
 _PHONE = re.compile(
-    r"(?<![\w.,/#=@+-])(?:\+|00)?\(?\d[\d ().\u00a0/\u2010-\u2013-]{5,22}\d(?![\w@])"
+    r"(?<![\w.,/#=@+-])(?:\+|00)?\(?\d"
+    r"(?:(?![ \u00a0]/[ \u00a0])[\d ().\u00a0/\u2010-\u2013-]){5,22}\d(?![\w@])"
 )
 _GROUPED = re.compile(
     r"\(?([2-9]\d{2})\)?(?:[ .\u00a0-]|(?<=\)))([2-9]\d{2})[ .\u00a0-](\d{4})(?!\d)"
 )
 _CUE = re.compile(
-    r"\b(?:tel|phone|telephone|mobile|cell|call|fax|whatsapp|signal|sms|text(?: me| him| her)?"
+    r"\b(?:tel|(?:tele)?phones?|mobile|cell|call|fax|whatsapp|signal|sms|text(?: me| him| her)?"
     r"|telefon|handy|mobil|ruf|anruf|t\u00e9l|reach (?:me|him|her|them|us) (?:at|on)|ring|dial"
     r"|number is|contact)\b[^\d+(\r\n]{0,14}\Z",
     re.IGNORECASE,
 )
 _CUE_WINDOW: Final = 40
+_LISTED_AFTER = re.compile(
+    r"[ \t]{0,2}(?:\([^()\d\r\n]{1,20}\))?"
+    r"(?:[ \t]{0,2}|[ \t]{1,2}(?:or|and|oder|und|also)[ \t]{1,2}"
+    r"|(?:[ \t]{1,2}[^\W\d_]{1,12})?[ \t]{0,2}(?:[,;/|&]|\r?\n[ \t]{0,8}[-*+])[ \t]{0,2}"
+    r"(?:[^\W\d_]{1,12}[.:]{0,2}[ \t]{1,2})?)",
+    re.IGNORECASE,
+)
+"""What stands between the numbers of a list: "030 901820 (office), 0151 23456789"."""
 _NOT_A_NUMBER = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,3}(?:\.\d{1,3}){3}"
 )
@@ -56,17 +65,24 @@ def _is_no_address(text: str, local: str, domain: re.Match[str]) -> bool:
 
 def find_phones(text: str) -> Iterator[Found]:
     """Numbers with a country code, numbers in North America's grouping, and any number that a word
-    such as "call" introduces. Any other run of digits may be anything."""
-    known: dict[str, bool] = {}
+    such as "call" or another number right before it introduces. Any other run of digits may be
+    anything."""
+    known: dict[tuple[str, bool], bool] = {}
+    last: int | None = None
     for match in _PHONE.finditer(text):
-        number = match[0]
+        number, start = match[0], match.start()
         if _NOT_A_NUMBER.match(number):
             continue
-        key = number if number[0] in "+0" else f"{number} {_is_cued(text, match.start())}"
-        if key not in known:
-            known[key] = _is_phone(number, cued=_is_cued(text, match.start()))
-        if known[key]:
-            yield Found("phone", match.start(), match.end())
+        cued = _is_cued(text, start) or (
+            last is not None
+            and start - last <= _CUE_WINDOW
+            and _LISTED_AFTER.fullmatch(text, last, start) is not None
+        )
+        if (number, cued) not in known:
+            known[number, cued] = _is_phone(number, cued=cued)
+        if known[number, cued]:
+            yield Found("phone", start, match.end())
+            last = match.end()
 
 
 def _is_cued(text: str, start: int) -> bool:
@@ -81,7 +97,7 @@ def _is_phone(number: str, *, cued: bool) -> bool:
         return cued or not number.isdigit()
     if _GROUPED.fullmatch(number) and _is_number(f"+1{digits}", strictly=True):
         return True
-    return cued and 7 <= len(digits) <= 15
+    return cued and len(digits) >= 7 and (len(digits) <= 15 or not number.isdigit())
 
 
 def _is_number(number: str, *, strictly: bool) -> bool:

@@ -14,6 +14,7 @@ from agentm_assets.privacy.assignments import (
     find_assigned,
     find_in_addresses,
     find_in_queries,
+    find_spoken_passwords,
     passwords_in_addresses,
 )
 from agentm_assets.privacy.contacts import find_emails, find_phones
@@ -28,6 +29,7 @@ _FINDERS: Final = (
     find_private_keys,
     find_service_tokens,
     find_assigned,
+    find_spoken_passwords,
     find_in_addresses,
     find_in_queries,
     find_ibans,

@@ -66,6 +66,16 @@ _OWN: Final[tuple[tuple[Kind, str], ...]] = (
 _FORMS: Final = tuple(
     (kind, re.compile(rf"(?<![A-Za-z0-9_])(?:{form})(?![A-Za-z0-9])")) for kind, form in _OWN
 )
+_AWS_ID = re.compile(r"(?<![A-Za-z0-9_])A[A-Z]{3}[A-Z0-9]{16}(?![A-Za-z0-9])")
+_AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+_BESIDE_ID = re.compile(
+    r"(?<![A-Za-z0-9_])A[A-Z]{3}[A-Z0-9]{16}[^A-Za-z0-9+]{1,8}?([A-Za-z0-9/+]{40})"
+    r"(?![A-Za-z0-9/+=])"
+)
+_SECRET_NEAR = re.compile(r"secret|(?<![A-Za-z])key(?![A-Za-z])|schl\u00fcssel", re.IGNORECASE)
+_NEAR: Final = 80
+_HASH = re.compile(r"[0-9a-f]+|[0-9A-F]+")
+_PATH = re.compile(r"/?[A-Za-z]+(?:/[A-Za-z]+)+/?(?:[A-Za-z]*\d{0,4})")
 _SLACK_HOOK = re.compile(r"hooks\.slack\.com/(?:services|workflows)/([A-Za-z0-9_/+-]{20,})")
 _JWT = re.compile(r"(?<![A-Za-z0-9_-])(eyJ[A-Za-z0-9_-]{6,})((?:\.[A-Za-z0-9_-]*){1,4})")
 _DIGIT = re.compile(r"[0-9]")
@@ -84,11 +94,40 @@ def find_service_tokens(text: str) -> Iterator[Found]:
             # `sk-learn-some-long-package-name` is a name; a key has digits.
             if kind not in ("openai-key", "anthropic-key") or _DIGIT.search(match[0]):
                 yield Found(kind, *match.span())
+    yield from _aws_secrets(text)
     for match in _SLACK_HOOK.finditer(text):
         yield Found("slack-token", *match.span(1))
     for match in _JWT.finditer(text):
         if _is_jose_header(match[1]) and len(match[2]) > 8:
             yield Found("jwt", *match.span())
+
+
+def _aws_secrets(text: str) -> Iterator[Found]:
+    """A secret has no form but its 40 signs. It counts in a text that has an id of AWS, and where a
+    word such as "secret" or "key" is near."""
+    for match in _BESIDE_ID.finditer(text):
+        if not _HASH.fullmatch(match[1]):
+            yield Found("aws-key", *match.span(1))
+    has_id = _AWS_ID.search(text) is not None
+    for match in _AWS_SECRET.finditer(text):
+        start, end = match.span()
+        if _is_mixed(match[0]) and (
+            has_id
+            or _SECRET_NEAR.search(text, max(0, start - _NEAR), start)
+            or _SECRET_NEAR.search(text, end, end + _NEAR)
+        ):
+            yield Found("aws-key", start, end)
+
+
+def _is_mixed(value: str) -> bool:
+    """Small and capital letters and digits, as 39,953 of 40,000 random secrets have them; no
+    hash, which has small letters alone, and no path of words."""
+    return (
+        any(c.islower() for c in value)
+        and any(c.isupper() for c in value)
+        and any(c.isdigit() for c in value)
+        and not _PATH.fullmatch(value)
+    )
 
 
 def _without_edges(text: str, match: re.Match[str]) -> tuple[int, int]:

@@ -58,6 +58,18 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkedNote:
+    """A note that is no hit, but links to hits (`links_to`, the best first)."""
+
+    path: str
+    title: str
+    status: str | None
+    type: str | None
+    captured: str | None
+    links_to: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RerankTrace:
     """What reranking did and cost. `pairs`: sections that it put in a new order, 0 when it did not
     run. `why`: why not all, or none. `trouble`: the operator has something to mend."""
@@ -104,7 +116,7 @@ class Grounds:
 class Answer:
     """`why` says why the mode is degraded or something was left out; None when all is well.
     `grounds`: what the confidence rests on; None without a hit. `trace`: what optional stages did
-    and cost."""
+    and cost. `linked`: what links to the hits, when that is asked for."""
 
     verdict: Verdict
     confidence: float
@@ -113,3 +125,4 @@ class Answer:
     hits: tuple[Hit, ...]
     grounds: Grounds | None = None
     trace: Trace = Trace(rerank=None)
+    linked: tuple[LinkedNote, ...] = ()

@@ -2,6 +2,10 @@
 
 Values: design of the ranking (status 0.6; spaces, artifacts and machine pages 0.3). They are part
 of the shipped ranker, so they change only with an evaluation on two unlike corpora.
+
+`unfiled` lowers raw notes alone. One that a judge has read and was not sure of is no worse for
+that: lowering it as well cost 2 of 27 questions over notes their place among the first five once
+the notes were judged (docs/performance.md). Nor does its altitude count: nobody is sure of it.
 """
 
 import re
@@ -21,7 +25,7 @@ ALTITUDE_SHARE = 0.9
 """The altitude penalty sleeps until this share of the memory notes carries the field: before, it
 would punish exactly the notes that have been enriched."""
 
-_LOWERED_STATUS = frozenset({"unfiled", "superseded", "expired"})
+_LOWERED_STATUS = frozenset({"superseded", "expired"})
 _MACHINE_FOLDERS = ("agent/_dream/", "agent/_meta/", "agent/diagnostics/", "agent/desk/proposals/")
 _ASKS_FOR_ARTIFACTS = re.compile(
     r"\b(?:meetings?|sessions?|conversations?|transcripts?|traces?|discuss(?:ed|ion|ions)|talked|"
@@ -57,12 +61,14 @@ def asks_for_artifacts(question: str) -> bool:
 def penalty_of(note: NoteFacts, fading: Faded, context: PenaltyContext) -> Penalty:
     """All penalties of one note."""
     factors: list[tuple[str, float]] = []
-    if note.status in _LOWERED_STATUS:
+    is_unfiled = note.status == "unfiled"
+    if note.status in _LOWERED_STATUS or (is_unfiled and note.judged_by is None):
         factors.append((f"status:{note.status}", STATUS_FACTOR))
     if note.space.lower() in context.rules.dampened_spaces:
         factors.append((f"space:{note.space}", SPACE_FACTOR))
     if (
         note.altitude == "artifact"
+        and not is_unfiled
         and not context.wants_artifacts
         and context.altitude_share >= ALTITUDE_SHARE
     ):

@@ -8,6 +8,7 @@ from agentm_assets.index.corrections import Correction
 from agentm_assets.index.lexical_terms import compounds, normal
 from agentm_assets.recall.answer import Answer, Grounds, RerankTrace, Trace
 from agentm_assets.recall.confidence import grounds, judge, telling
+from agentm_assets.recall.linked import linking
 from agentm_assets.recall.names import unknown_names, unseen_share
 from agentm_assets.recall.penalties import PenaltyContext
 from agentm_assets.recall.pool import Pool, gather
@@ -63,6 +64,8 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
             compounds=compounds(normal(asked.topic)),
             fold=by_note,
         )
+        hits = shown.hits[: options.k]
+        linked = linking(hits, asked, options, sources) if options.linked else ()
         found = _grounds(asked, terms, corrections, pool, shown, sources)
     untimely = asked.phrase is not None and asked.phrase.relative and not pool.has_asked_time
     confidence, verdict = judge(found, untimely=untimely)
@@ -71,9 +74,10 @@ def recall(question: str, options: RecallOptions, sources: Sources) -> Answer:
         confidence=confidence,
         mode="hybrid" if pool.hybrid else "lexical",
         why="; ".join(_remarks(asked, corrections, pool, shown, trace, sources)) or None,
-        hits=shown.hits[: options.k],
+        hits=hits,
         grounds=found,
         trace=Trace(rerank=trace),
+        linked=linked,
     )
 
 

@@ -106,7 +106,7 @@ def gather(asked: Asked, options: RecallOptions, sources: Sources) -> Pool:
         best = _chunk_at(mention, chunk, sources.facts)
         rows[unit(best)] = (best, note)
 
-    candidates = _eligible(rows, asked, options, sources)
+    candidates = eligible(rows, asked, options, sources)
     return Pool(
         candidates=candidates,
         lexical=_of(candidates, best_chunks(lexical, chunks, unit)),
@@ -185,12 +185,13 @@ def _shifted(period: Period, days: int) -> str | None:
     return (edge + timedelta(days=days)).isoformat()
 
 
-def _eligible(
+def eligible(
     rows: Mapping[str, tuple[ChunkFacts, NoteFacts]],
     asked: Asked,
     options: RecallOptions,
     sources: Sources,
 ) -> dict[str, Candidate]:
+    """Of these rows, by whatever key, the notes that may be shown."""
     today, zone = options.now.date(), options.now.tzinfo
     found: dict[str, Candidate] = {}
     for key, (chunk, note) in rows.items():

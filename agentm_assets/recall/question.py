@@ -39,7 +39,7 @@ class RecallOptions:
     captured on its first day or later, and before its first day. They exclude notes without a date
     of capture; phrases inside a question only lower. `per`: what a hit is. A note stands once, with
     its best section; sections are ranked each for itself. `rerank`: False for an asker who has
-    no time for a second look.
+    no time for a second look. `linked`: also what links to the hits.
     """
 
     now: datetime
@@ -51,6 +51,7 @@ class RecallOptions:
     include_archived: bool = False
     per: Literal["note", "section"] = "note"
     rerank: bool = True
+    linked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,9 +89,8 @@ def test_saved_here_and_found_sideways_from_a_fresh_process(kettles: Desk) -> No
         assert new["indexed"] is True
         assert new["score"] == pytest.approx(old["score"], abs=0.1)
         assert new["parts"]["dense_score"] == pytest.approx(old["parts"]["dense_score"], abs=1e-4)
-        assert {**new, "indexed": 0, "score": 0, "parts": 0} == {
-            **old, "indexed": 0, "score": 0, "parts": 0,
-        }  # fmt: skip
+        same = ("path", "title", "header_path", "snippet", "status", "captured")
+        assert {key: new[key] for key in same} == {key: old[key] for key in same}
 
 
 def test_without_any_index_the_journal_answers(desk: Desk, minilm_folder: Path) -> None:

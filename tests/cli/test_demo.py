@@ -49,12 +49,19 @@ def shown(tmp_path_factory: pytest.TempPathFactory, minilm_folder: Path) -> Show
     return Shown(home / ".local/share/agentm/demo-vault", home, done)
 
 
-def test_the_sample_is_made_committed_and_not_changed_by_indexing(shown: Shown) -> None:
+def body(note: Path) -> bytes:
+    data = note.read_bytes()
+    return data[data.index(b"\n---\n", 3) :] if data.startswith(b"---\n") else data
+
+
+def test_the_sample_is_made_committed_and_judged_and_no_body_changes(shown: Shown) -> None:
     files = {file.relative_to(sample_vault()) for file in sample_vault().rglob("*.md")}
     assert files <= {file.relative_to(shown.root) for file in shown.root.rglob("*.md")}
-    assert shown.git("log", "--format=%an: %s") == (
-        "agentm-init: Add the sample notes\nagentm-init: Start the vault\n"
-    )
+    judged, *made = shown.git("log", "--format=%an: %s").splitlines()
+    assert judged.startswith("agentm-enrich: Enrich ")
+    assert made == ["agentm-init: Add the sample notes", "agentm-init: Start the vault"]
+    for file in files:
+        assert body(shown.root / file) == body(sample_vault() / file), file
     new = shown.git("status", "--porcelain", "--untracked-files=all")
     assert [line[:3] for line in new.splitlines()] == ["?? "], "only what the demo captured itself"
     assert not (shown.home / ".config").exists(), "the demo is no profile"

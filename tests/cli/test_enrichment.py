@@ -3,12 +3,16 @@
 import json
 import subprocess
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agentm_assets.config.vault import locate
 from agentm_assets.contract.rules import default_rules_text
+from agentm_assets.models.protocol import ModelReply, Usage
+from agentm_assets.models.spend import SpendLog
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -91,7 +95,41 @@ def test_from_a_capture_over_an_edit_of_the_rules_to_the_operators_word(
     accepted = ask("review", "accept", vague)
     assert accepted["changed"] and accepted["history"]["kind"] == "committed"
     assert "status: active" in (vault / vague).read_text()
+    again = ask("review", "retype", vague, "--type", "preference", "--dry-run")
+    assert not again["changed"] and "+type: preference" in again["diff"]
+    again = ask("review", "retype", vague, "--type", "preference")
+    assert again["changed"] and "enriched_by: operator" in (vault / vague).read_text()
+    agentm("revert", again["run"])
+    assert "type: preference" not in (vault / vague).read_text()
+    rejected = ask("review", "reject", vague, "--reason", "said before")
+    assert rejected["changed"] and "+status: expired" in rejected["diff"]
     assert ask("review", "reject", "personal/x.md", code=2)["error"].startswith("agentm: ")
+
+
+def test_status_says_who_judges_and_what_it_has_spent_today(
+    ask: Callable[..., dict[str, Any]], env: dict[str, str], vault: Path, agentm: Run
+) -> None:
+    put(vault, "relay", FIX, "2026-03-01T08:00:00Z")
+    ask("index")
+    assert ask("status")["serving"] is None
+    assert "none configured; the built-in judge files notes" in agentm("status").stdout
+    location = locate(env)
+    location.config_file.parent.mkdir(parents=True, exist_ok=True)
+    location.config_file.write_text(
+        '[profiles.default.models.strong]\nprovider = "openai-compatible"\nmodel = "m"\n'
+        'base_url = "http://127.0.0.1:9/v1"\ndaily_tokens = 5000\n'
+    )
+    reply = ModelReply("{}", "m", Usage(1_000, 200, None), 1.0)
+    SpendLog(location).record("strong", reply, pass_name="p", run_id="r", now=datetime.now(UTC))
+    state = ask("status")
+    (spent,) = [each for each in state["spent_today"] if each["tier"] == "strong"]
+    assert state["serving"] == "strong"
+    assert (spent["calls"], spent["tokens"], spent["daily_tokens"]) == (1, 1_200, 5_000)
+    said = agentm("status").stdout
+    assert "enrichment: strong (" in said and "strong: 1,200 of 5,000 tokens" in said
+    (location.log_dir / "spend.jsonl").unlink()
+    (location.log_dir / "spend.jsonl").mkdir()
+    assert "can't be read" in ask("status", code=3)["error"]
 
 
 def test_a_month_that_is_none_is_refused(agentm: Run) -> None:

@@ -52,6 +52,8 @@ STATUS_KEYS = [
     "awaiting_model",
     "unjudged",
     "for_review",
+    "serving",
+    "spent_today",
 ]
 
 
@@ -92,6 +94,8 @@ def test_the_life_of_an_index(agentm: Run, vault: Path, env: dict[str, str]) -> 
         "held_deletions": 0,
         "embedded": 0,
         "vectors_waiting": 4,
+        "judged": 0,
+        "judged_left": 0,
     }
     assert [list(finding) for finding in first["findings"]] == [
         ["path", "line", "code", "message", "cure"]
@@ -130,9 +134,10 @@ def test_the_life_of_an_index(agentm: Run, vault: Path, env: dict[str, str]) -> 
     lines = human_index.stdout.split("\n")
     assert lines[0].startswith("tables: 1 extracted, 1 dropped, 1 relinked, ")
     assert lines[1] == "embeddings: nothing: embedding is switched off, recall is lexical"
-    assert lines[2] == "3 notes, 4 chunks, 2 links (2 unresolved), 2 entities"
-    assert lines[3] == "2 findings:"
-    assert lines[4].startswith("  bad.md:2  ")
+    assert lines[2] == "judged: nothing waits"
+    assert lines[3] == "3 notes, 4 chunks, 2 links (2 unresolved), 2 entities"
+    assert lines[4] == "2 findings:"
+    assert lines[5].startswith("  bad.md:2  ")
     assert "nothing: the index is in line with the vault" in agentm("status").stdout
 
 

@@ -53,7 +53,16 @@ def test_json_is_the_documented_shape_and_stands_alone_on_stdout(
     done = agentm("recall", "How hot must the oven be?", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     answer = json.loads(done.stdout)
-    assert list(answer) == ["verdict", "confidence", "mode", "why", "hits", "grounds", "trace"]
+    assert list(answer) == [
+        "verdict",
+        "confidence",
+        "mode",
+        "why",
+        "hits",
+        "grounds",
+        "trace",
+        "linked",
+    ]
     assert (answer["verdict"], answer["mode"]) == ("answer", "lexical")
     hit = answer["hits"][0]
     assert (hit["path"], hit["header_path"], hit["chunk"]) == ("bread.md", "Bread > Oven", 2)

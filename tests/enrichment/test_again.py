@@ -10,8 +10,10 @@ from model_servers import Asked, ModelServer, anthropic_server
 
 from agentm_assets.contract.rules import default_rules_text
 from agentm_assets.enrichment.enrich import enrich
+from agentm_assets.enrichment.judges import Judge
 from agentm_assets.enrichment.population import UNDATED
 from agentm_assets.enrichment.staleness import OPERATOR
+from agentm_assets.history.revert import revert
 
 BODY = "The build broke: `E_STALE` came from a stale cache. Clearing `~/.cache/frob` cured it."
 FIRST = "A stale cache broke the build with `E_STALE`; clearing `~/.cache/frob` cured it."
@@ -173,23 +175,23 @@ def test_a_deleted_index_is_paid_for_with_a_scan(house: House, server: ModelServ
 
 def test_the_name_is_corrected_once(house: House, server: ModelServer) -> None:
     house.note("raw-name", BODY)
-    server.answer = lambda asked: well(asked, slug="first-name", confidence=0.9)
+    server.answer = lambda asked: well(asked, slug="stale-cache", confidence=0.9)
     path = house.run(model_judge(house, server)).written[0]
-    assert path == "Agent/memory/procedural/2026/03/first-name.md"
+    assert path == "Agent/memory/procedural/2026/03/stale-cache.md"
     new_rules(house)
     server.answer = lambda asked: well(asked, slug="second", **{"class": "episodic"})
     report = house.run(model_judge(house, server))
     assert (report.enriched, report.moved) == (1, {})
-    assert house.text(path).count("first-name") == 1
+    assert house.text(path).count("stale-cache") == 1
 
 
 def test_a_name_that_is_taken_gets_a_number(house: House, server: ModelServer) -> None:
-    other = house.note("taken", "Other.", memory_class="procedural")
+    other = house.note("broke-build", "Other.", memory_class="procedural")
     house.write(other, house.read(other).replace(b"unfiled", b"expired"))
     house.note("raw-name", BODY)
-    server.answer = lambda asked: well(asked, slug="taken")
+    server.answer = lambda asked: well(asked, slug="broke-build")
     path = house.run(model_judge(house, server)).written[0]
-    assert path.endswith("/taken-2.md") and "slug: taken-2" in house.text(path)
+    assert path.endswith("/broke-build-2.md") and "slug: broke-build-2" in house.text(path)
 
 
 def test_what_the_operator_links_to_stays_where_it_is(house: House, server: ModelServer) -> None:
@@ -252,6 +254,44 @@ def test_parts_that_a_killed_run_has_made_are_not_made_again(house: House) -> No
     assert "status: superseded" in house.text(path)
 
 
+def active(house: House) -> list[str]:
+    notes = [path for path in house.files() if path.startswith("Agent/memory")]
+    return [path for path in notes if "status: active" in house.text(path)]
+
+
+@pytest.mark.parametrize("renamed", [True, False])
+def test_a_split_is_taken_back_whole_and_not_made_again(
+    house: House, server: ModelServer, renamed: bool
+) -> None:
+    text = "".join(
+        f"# Part {number}\n\n" + f"Number {number} is about `thing_{number}`. " * 800 + "\n\n"
+        for number in range(3)
+    )
+    path = house.note("long", text)
+    raw = house.read(path)
+    server.answer = lambda asked: well(asked, **{"class": "semantic"}, slug="number-thing")
+
+    def judge() -> Judge:
+        return model_judge(house, server) if renamed else house.extractive()
+
+    report = house.run(judge())
+    assert report.split == 1 and bool(report.moved) == renamed
+    parts = [p for p in house.files() if p.startswith("Agent/memory") and p != path]
+    done = revert(house.location, house.backend, "enrich-run-1", now=house.clock)
+    assert not done.conflicts and house.read(path) == raw
+    assert all("status: expired" in house.text(part) for part in parts)
+    asked, before = len(server.asked), house.files()
+    again = house.run(judge())
+    assert again.refused == {"refused-reverted": 1} and again.split == 0
+    notes = {name: data for name, data in house.files().items() if name.startswith("Agent/memory")}
+    assert notes == {name: before[name] for name in notes} and len(server.asked) == asked
+    new_rules(house)
+    assert house.run(judge()).split == 1, "other rules are another version"
+    new = [p for p in house.files() if p.startswith("Agent/memory") and p not in (path, *parts)]
+    assert len(new) == 3 and not any("status: expired" in house.text(part) for part in new)
+    assert not renamed or active(house) == new
+
+
 def test_a_long_note_that_is_edited_meanwhile_is_not_split(house: House) -> None:
     path = house.note("long", "# One\n\n" + "Word and thing. " * 3000)
     house.index()
@@ -284,6 +324,29 @@ def test_a_population_that_is_out_of_date_pays_for_nothing(
     report = enrich(late, model_judge(house, server), house.context())
     assert report.refused == {"current": 1, "eligibility-gone": 1}
     assert len(server.asked) == asked and path != moved
+
+
+def test_a_note_that_is_no_utf8_keeps_its_bytes_and_is_paid_for_by_nobody(
+    house: House, server: ModelServer
+) -> None:
+    path = house.note("build-broke", BODY)
+    house.write(path, house.read(path) + b"Caf\xe9 \xff\n")
+    before = house.read(path)
+    for judge in (model_judge(house, server), None):
+        report = house.run(judge)
+        assert report.refused == {"eligibility-not-utf8": 1}
+    assert house.read(path) == before and not server.asked
+
+
+def test_what_the_operator_accepted_is_judged_no_more(house: House, server: ModelServer) -> None:
+    path = house.note("build-broke", BODY)
+    accepted = house.read(path).replace(
+        b"status: unfiled", b"status: active\nenriched_by: operator"
+    )
+    house.write(path, accepted)
+    house.write("standards/storage-rules.md", default_rules_text().replace(b"0.65", b"0.64"))
+    house.run(model_judge(house, server))
+    assert house.read(path) == accepted and not server.asked
 
 
 def test_nothing_is_filed_where_the_rules_hide_it(house: House, server: ModelServer) -> None:

@@ -76,6 +76,31 @@ def test_what_a_batch_did_not_answer_waits(house: House, server: ModelServer) ->
     assert any("2 of 4" in remark for remark in report.remarks)
 
 
+def test_an_answer_counts_in_the_run_that_uses_it_whoever_has_read_it(
+    house: House, server: ModelServer
+) -> None:
+    for month in ("2026-03", "2026-04"):
+        house.note(
+            f"of-{month}",
+            f"The build broke on a stale cache. Case {month[-1]}.",
+            captured=f"{month}-01T09:00:00Z",
+        )
+    server.batch_answers = lambda asked: (
+        Stop("max_tokens") if "Case 4" in asked.user else says(asked)
+    )
+    for month in ("2026-03", "2026-04"):
+        house.run(model_judge(house, server, by_batch=True), month=month)
+    server.finish()
+    march = house.run(model_judge(house, server, by_batch=True), month="2026-03")
+    assert march.enriched == 1 and march.usage["strong"].calls == 2, "its own and the grounding"
+    april = house.run(model_judge(house, server, by_batch=True), month="2026-04")
+    assert april.refused == {"model-unusable": 1}, "though the run of March has read it"
+    assert april.usage["strong"].calls == 1
+    assert (april.in_batch, submitted(server)) == (0, 2), "nor is it asked for again at once"
+    again = house.run(model_judge(house, server, by_batch=True), month="2026-04")
+    assert again.in_batch == 1
+
+
 def test_a_batch_has_the_runs_budget(house: House, server: ModelServer) -> None:
     captures(house)
     judge = model_judge(house, server, by_batch=True)

@@ -7,9 +7,13 @@ import pytest
 from house import House, answer, is_grounding, judgments, model_judge, well
 from model_servers import Asked, Busy, ModelServer, anthropic_server
 
+from agentm_assets.enrichment.gates.grounding import is_sampled
+from agentm_assets.enrichment.judges import Completeness
+from agentm_assets.enrichment.population import STOPPED
 from agentm_assets.enrichment.refusals import RECORD
 from agentm_assets.history.outcome import NoRepository, RepositoryRequired
 from agentm_assets.history.revert import revert
+from agentm_assets.ledger import ledger
 
 
 @pytest.fixture
@@ -56,6 +60,12 @@ def test_a_run_of_few_notes_comes_to_all_of_them_in_turn(house: House, server: M
     last = house.run(model_judge(house, server), most_notes=2)
     assert [case(asked) for asked in server.asked if not is_grounding(asked)] == list("01234")
     assert (last.enriched, last.deferred) == (1, 0)
+
+
+def test_a_run_of_no_notes_asks_about_none(house: House, server: ModelServer) -> None:
+    captures(house, 2)
+    report = house.run(model_judge(house, server), most_notes=0)
+    assert (report.enriched, report.deferred, server.asked) == (0, 2, [])
 
 
 def test_time_is_a_budget_too(house: House, server: ModelServer) -> None:
@@ -144,8 +154,51 @@ def test_everything_is_counted(house: House, server: ModelServer) -> None:
     assert report.gates == {"probe": 1, "privacy": 1, "schema": 1}
     assert (report.enriched, report.activated, report.kept_unfiled) == (2, 1, 1)
     assert report.population == 5 and report.remembered == 1
+    with house.store.transaction() as connection:
+        assert ledger.counted(connection, STOPPED) == report.refused
     assert not server.seen(b"Case 77") and not server.seen(b"MIIEow")
     assert house.git("status", "--porcelain").split() == ["??", "Agent/memory/semantic/probe.md"]
+
+
+def test_the_ledger_forgets_a_gate_when_the_body_is_another(
+    house: House, server: ModelServer
+) -> None:
+    (path,) = captures(house, 1)
+    server.answer = lambda asked: well(asked, type="nonsense")
+    house.run(model_judge(house, server))
+    with house.store.transaction() as connection:
+        assert ledger.counted(connection, STOPPED) == {"schema-unknown-type": 1}
+    house.write(path, house.read(path).replace(b"broke", b"failed"))
+    house.index()
+    with house.store.transaction() as connection:
+        assert ledger.counted(connection, STOPPED) == {}
+
+
+def test_one_rewrite_in_twenty_is_scored_and_the_score_stops_nothing(
+    house: House, server: ModelServer
+) -> None:
+    paths = captures(house, 40)
+    sampled = [path for path in paths if is_sampled(path)]
+    assert 1 < len(sampled) < 10
+
+    def says(asked: Asked) -> str:
+        if not is_score(asked):
+            body = f"The build broke. Case {case(asked)}."
+            return well(asked, title=f"note {case(asked)}", slug=f"c-{case(asked)}", body=body)
+        first = not any(map(is_score, server.asked[:-1]))
+        return "half of it" if first else '{"missing": ["who built it"], "covered": 0.25}'
+
+    server.answer = says
+    report = house.run(model_judge(house, server))
+    assert report.enriched == 40
+    assert report.completeness == Completeness(len(sampled) - 1, 0.25, 1)
+    assert report.usage["strong"].calls == 80 + len(sampled)
+    scored = [case(asked) for asked in server.asked if is_score(asked)]
+    assert sorted(scored) == sorted(path.rpartition("note-")[2][:-3] for path in sampled)
+
+
+def is_score(asked: Asked) -> bool:
+    return asked.schema is not None and "covered" in asked.schema["properties"]
 
 
 def test_notes_are_committed_fifty_at_a_time(house: House) -> None:

@@ -28,6 +28,22 @@ def test_a_raw_capture_is_judged_and_committed(house: House) -> None:
     assert house.git("show", f"{first}:{path}").encode() == raw, "the raw capture is in git"
 
 
+def test_nothing_is_named_after_what_stands_for_a_secret(house: House) -> None:
+    house.note(
+        "contacts",
+        "Write to ines@kettle.example or to olga@kettle.example. Set `KETTLE_HOST` and log in with "
+        "`psql postgres://kettle:hunter2x@db.example/main ines@kettle.example` at night.",
+        title="Whom to write to",
+    )
+    house.write("projects/p/notes/a.md", "---\ntags: [email, password]\n---\nTagged.\n")
+    report = house.run()
+    assert (report.enriched, report.refused) == (1, {})
+    (written,) = report.written
+    head = house.text(written).partition("\n---\n")[0]
+    assert "KETTLE_HOST" in head, "names of the note's own are aliases"
+    assert "email" not in head and "password" not in head
+
+
 def test_what_is_judged_is_not_judged_again(house: House) -> None:
     house.note("build-failure", FIX)
     assert house.run().enriched == 1

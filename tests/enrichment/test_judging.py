@@ -10,6 +10,7 @@ from model_servers import Asked, Busy, ModelServer, anthropic_server
 from agentm_assets.enrichment.judges import Judge
 from agentm_assets.evaluation.judging import NoJudge, open_judge
 from agentm_assets.evaluation.qualification import SAMPLES, read_samples
+from agentm_assets.evaluation.serving_stamp import serving
 from agentm_assets.models.protocol import Tier
 from agentm_assets.models.tiers import NOT_CONFIGURED, Tiers
 
@@ -62,6 +63,7 @@ def captures(house: House, first: int, last: int) -> None:
 def run(house: House, tiers: Tiers, **options: Any) -> Judge:
     judge = open_one(house, tiers, **options)
     assert not isinstance(judge, NoJudge)
+    assert_foreseen(house, tiers, judge)
     house.run(judge)
     return judge
 
@@ -84,6 +86,9 @@ def test_one_model_for_both_serves_without_samples(house: House, strong: ModelSe
     judge = run(house, tiers)
     assert judge.stamp.startswith("anthropic/test-model+")
     assert len(strong.asked) == 4
+    assert {tier: used.calls for tier, used in judge.usage().items()} == {"strong": 4}, (
+        "one model has one line"
+    )
     assert not house.backend.exists(SAMPLES)
 
 
@@ -107,6 +112,15 @@ def test_the_cheap_tier_is_compared_and_serves_alone_when_it_agrees(
     judge = run(house, tiers)
     assert judge.stamp.startswith("anthropic/large+"), "samples are too old"
     assert len(strong.asked) == before, "nor what the cheap one judged while it served"
+    waiting = house.waiting(judge.stamp, also_current=judge.also_current)
+    assert waiting.items == () and waiting.eligible == 27
+
+
+def assert_foreseen(house: House, tiers: Tiers, judge: Judge) -> None:
+    """What counts stale notes without a judge has the same stamps as the judge."""
+    found = serving(tiers, house.backend, house.clock())
+    assert found is not None
+    assert (found.stamp, found.also_current) == (judge.stamp, judge.also_current)
 
 
 def test_a_cheap_tier_that_judges_otherwise_does_not_serve(

@@ -14,8 +14,9 @@ from filelock import FileLock
 from agentm_assets.config.enrichment_table import AfterCapture
 from agentm_assets.contract.frontmatter import read_frontmatter
 from agentm_assets.contract.properties import text_of
-from agentm_assets.enrichment.assets.run import run_backfill
+from agentm_assets.enrichment.assets.run import MonthRun, plan_backfill, run_backfill
 from agentm_assets.enrichment.assets.work import UNJUDGED, Work, judge_notes
+from agentm_assets.enrichment.version import stamp_of
 from agentm_assets.index.assets.run import open_instance, run_config
 from agentm_assets.index.facts_reader import FactsReader
 from agentm_assets.index.lexical import LexicalReader
@@ -122,6 +123,21 @@ def test_broken_rules_halt_judging_alone_and_the_cure_needs_no_restart(graph: Gr
     assert check(graph, "enriched_notes", "rules_parse").passed
 
 
+def test_broken_rules_block_what_depends_on_them_and_nothing_else(graph: Graph) -> None:
+    rules = graph.vault / "standards/storage-rules.md"
+    rules.write_text(rules.read_text().replace("default_type: reference", "default_type: nope"))
+    put(graph, "relay")
+    with open_instance(graph.location.dagster_home) as instance:
+        result = graph.defs.resolve_job_def("reconcile_vault").execute_in_process(
+            instance=instance, raise_on_error=False
+        )
+    (parse,) = (e for e in result.get_asset_check_evaluations() if e.check_name == "rules_parse")
+    assert parse.blocking and not parse.passed
+    made = {event.asset_key.to_user_string() for event in result.get_asset_materialization_events()}
+    assert {"notes", "lexical_index"} <= made and "coverage" not in made
+    assert LexicalReader.open(graph.location.lexical_dir).search("corroded relay", 5)
+
+
 def check(graph: Graph, asset: str, name: str) -> dg.AssetCheckEvaluation:
     with open_instance(graph.location.dagster_home) as instance:
         record = instance.get_latest_asset_check_evaluation_record(
@@ -169,8 +185,18 @@ def test_an_edit_of_the_rules_is_counted_named_and_drained_by_months(graph: Grap
             assert event.materialization.metadata["enriched"].value == 1
             run = instance.get_run_by_id(result.run_id)
             assert run is not None and run.tags["agentm/pass_version"] == "extractive-1"
-    judge(graph, "coverage", "review_queue")
+    # A backfill in the UI is over with its last month: what the graph shows must be so already.
     assert check(graph, "coverage", "nothing_stale").passed
+    (enrichment, *_) = metadata(graph, "coverage")["stages"].records
+    assert (enrichment.data["done"], enrichment.data["stale"]) == (2, 0)
+    with open_instance(graph.location.dagster_home) as instance:
+        for asset, name in (("coverage", "nothing_stale"), ("review_queue", "queue_age")):
+            key = dg.AssetKey(asset)
+            event = instance.get_latest_materialization_event(key)
+            (record,) = instance.event_log_storage.get_asset_check_execution_history(
+                dg.AssetCheckKey(key, name), limit=1
+            )
+            assert event is not None and event.run_id == record.run_id == result.run_id
     graph.observe()
     assert graph.stale() == set()
 
@@ -243,8 +269,92 @@ def test_a_model_is_asked_once_for_each_note_within_the_budget_and_never_about_p
         assert [run.numbers.get("enriched", 0) for run in backfill] == [0, 1]
         assert len(server.asked) == 4
         assert not server.seen(b"diaryword") and not server.seen(b"personal/diary")
+        judge(graph, "coverage")
+        shown = metadata(graph, "coverage")
+        (today,) = [each.data for each in shown["spent_today"].records if each.data["calls"]]
+        assert (today["tier"], today["calls"], today["daily_usd"]) == ("strong", 4, "no line")
+        serving = {each.data["job"]: each.data["serves"] for each in shown["tiers"].records}
+        assert serving["enrichment"] == serving["crystallize"] == "strong"
     spent = (graph.location.log_dir / "spend.jsonl").read_text().split("\n")
     assert sum('"outcome": "reply"' in line for line in spent) == 4
+
+
+def test_what_another_tier_has_judged_is_not_judged_anew_nor_stale(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with openai_server(answer=answer) as server:
+        monkeypatch.setenv("AGENTM_MODEL", f"openai-compatible/large@{server.url}")
+        monkeypatch.setenv("AGENTM_CHEAP_MODEL", f"openai-compatible/small@{server.url}")
+        stamp = stamp_of("openai-compatible/small", "cheap")
+        rules_hash = graph.workspace.rules().rules_hash
+        judged = f"status: active\nenriched_by: {stamp}\nrules_hash: {rules_hash}"
+        note = FIX.format(captured="2026-05-01T08:00:00Z").replace("status: unfiled", judged)
+        path = graph.put("Agent/memory/semantic/2026/05/relay.md", note)
+        graph.run()
+        assert check(graph, "coverage", "nothing_stale").passed
+        judge(graph, pace="batch", scope="all")
+        assert metadata(graph, "enriched_notes")["waiting"] == 0
+        rules = graph.workspace.rules()
+        assert plan_backfill(graph.workspace, models_of(graph), rules, None).stale == {}
+        assert [run.month for run in backfilled(graph)] == [None]
+        assert server.asked == [] and path.read_text() == note
+
+        monkeypatch.setenv("AGENTM_CHEAP_MODEL", f"openai-compatible/other@{server.url}")
+        judge(graph, "coverage")
+        assert not check(graph, "coverage", "nothing_stale").passed
+        planned = plan_backfill(graph.workspace, models_of(graph), rules, None)
+        assert planned.stale == {"2026-05": 1}, "of a model that serves no longer"
+        assert [run.month for run in backfilled(graph)] == [None, "2026-05"]
+        assert server.asked
+
+
+def backfilled(graph: Graph) -> list[MonthRun]:
+    return list(run_backfill(graph.defs, graph.workspace, models_of(graph), None))
+
+
+def test_notes_that_no_gate_lets_through_keep_nobody_waiting(graph: Graph) -> None:
+    for number in range(3):
+        broken = FIX.format(captured=f"2026-06-0{number + 1}T08:00:00Z")
+        graph.put(
+            f"Agent/memory/semantic/2026/05/probe-{number}.md",
+            broken.replace("status:", "probe: true\nstatus:"),
+        )
+    put(graph, "relay", "2026-05-01T08:00:00Z")  # older: it comes last
+    put(graph, "relay-2", "2026-05-02T08:00:00Z")
+    config = graph.location.config_file
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text("[profiles.default.enrichment.after_capture]\nnotes = 1\n")
+    graph.run()
+    shown = metadata(graph, "enriched_notes")
+    assert (shown["waiting"], shown["enriched"], shown["left"]) == (5, 1, 1)
+    assert shown["refused_by_code"] == {"probe": 3}
+    assert "the 1 notes of this run are done" in shown["deferred_because"]
+    judge(graph)
+    shown = metadata(graph, "enriched_notes")
+    assert (shown["enriched"], shown["left"]) == (1, 0)
+    graph.run()
+    stopped = metadata(graph, "coverage")["stopped_by"]
+    assert stopped == {"probe": 3}, "the ledger has what no gate let through"
+
+
+def test_what_was_judged_is_asked_for_by_its_own_words(graph: Graph) -> None:
+    put(graph, "relay")
+    long = " ".join(f"The pump number {n} leaks at its valve.\n\n" for n in range(900))
+    graph.put(
+        "Agent/memory/semantic/2026/05/long.md",
+        f"---\ntype: reference\nstatus: unfiled\ncaptured: 2026-05-01\n---\n# Pumps\n\n{long}",
+    )
+    graph.run()
+    shown = metadata(graph, "enriched_notes")
+    asked, found = shown["asked_for"], shown["found_again"]
+    assert asked == shown["enriched"] > 2, "the parts of the long note, and not the note itself"
+    assert found == asked
+    assert f"{found} of {asked} notes come among the first 5" in shown["answerability"]
+    assert f"{found} of {asked} found by a sentence of theirs" in shown["did"]
+    queue = metadata(graph, "review_queue")
+    assert queue["dagster/row_count"] == shown["kept_unfiled"] > 0
+    assert queue["by_reason"] == {"unsure": shown["kept_unfiled"]}
+    assert check(graph, "review_queue", "queue_age").metadata["waiting"].value > 0
 
 
 def models_of(graph: Graph) -> ModelsResource:

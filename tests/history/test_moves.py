@@ -11,7 +11,7 @@ from agentm_assets.history.revert import revert
 from agentm_assets.history.revert_log import GONE, Change, parse, read_log
 from agentm_assets.history.run import begin
 from agentm_assets.storage.locator import Locator
-from agentm_assets.storage.seam import ConcurrentModificationError, content_hash
+from agentm_assets.storage.seam import ABSENT, ConcurrentModificationError, content_hash
 
 Place = Any  # the class in conftest.py, which cannot be imported from here
 OLD = Locator("Agent/memory/semantic/kettle.md")
@@ -56,6 +56,33 @@ def test_it_is_taken_back_and_made_again(place: Place) -> None:
     assert again.by is None and not again.conflicts
     revert(place.location, place.backend, str(done.by), now=place.clock)
     assert place.read(NEW.key) == b"new\n" and not (place.root / OLD.key).exists()
+
+
+@pytest.mark.parametrize("commits", [1, 2])
+def test_what_the_run_made_and_then_moved_expires_under_its_new_name(
+    place: Place, commits: int
+) -> None:
+    made, named = Locator("Agent/memory/semantic/part.md"), Locator("Agent/memory/semantic/lid.md")
+    note = b"---\ntype: reference\nstatus: unfiled\n---\nThe lid is tight.\n"
+    filed = note.replace(b"unfiled", b"active")
+    common = {"pass_name": "enrich", "run_id": "enrich-1", "now": place.clock}
+    with begin(place.location, place.backend, **common) as run:
+        run.write(made, note, expect=ABSENT)
+        if commits == 1:
+            run.move(made, named, filed, expect=content_hash(note))
+    if commits == 2:
+        with begin(place.location, place.backend, **common) as run:
+            run.move(made, named, filed, expect=content_hash(note))
+    expected = {(made.key, "done"), (named.key, "expired")}
+    planned = revert(place.location, place.backend, "enrich-1", now=place.clock, dry_run=True)
+    assert {(file.path, file.fate) for file in planned.files} == expected
+    done = revert(place.location, place.backend, "enrich-1", now=place.clock)
+    assert {(file.path, file.fate) for file in done.files} == expected
+    assert place.read(named.key) == filed.replace(b"active", b"expired")
+    assert not (place.root / made.key).exists() and place.status() == []
+    assert revert(place.location, place.backend, "enrich-1", now=place.clock).by is None
+    revert(place.location, place.backend, str(done.by), now=place.clock)
+    assert place.read(named.key) == filed
 
 
 def test_what_a_human_changed_under_the_new_name_is_not_moved(place: Place) -> None:

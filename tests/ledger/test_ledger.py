@@ -1,4 +1,4 @@
-"""The ledger: rows in the place of rows, cursors, coverage."""
+"""The ledger: rows in the place of rows, cursors, counts."""
 
 from pathlib import Path
 
@@ -6,7 +6,6 @@ import pytest
 
 from agentm_assets.index.store import IndexStore
 from agentm_assets.ledger import ledger
-from agentm_assets.ledger.coverage import Coverage, coverage_of
 from agentm_assets.ledger.ledger import LedgerRow
 
 
@@ -45,12 +44,10 @@ def test_a_cursor_is_kept_for_each_stage_and_cleared(store: IndexStore) -> None:
         assert ledger.read_cursor(connection, "other") == "z"
 
 
-def test_coverage_tells_done_stale_and_stopped(store: IndexStore) -> None:
+def test_outcomes_are_counted_by_code(store: IndexStore) -> None:
     with store.transaction() as connection:
         ledger.enter(
             connection,
             [row("a"), row("bb", version="v0"), row("ccc", outcome="schema"), row("d", "other")],
         )
-        found = coverage_of(connection, "s", version="v1", rules_hash="rules")
-        assert found == Coverage(1, 1, {"schema": 1}, "2026-01-01")
-        assert coverage_of(connection, "s", version="v1", rules_hash="new").done == 0
+        assert ledger.counted(connection, "s") == {"done": 2, "schema": 1}

@@ -111,6 +111,21 @@ def test_totals_are_by_day_and_tier(location: VaultLocation) -> None:
     assert SpendLog(location).totals(DAY + timedelta(days=1)) == {}
 
 
+def test_what_is_spent_today_stands_beside_the_line(location: VaultLocation) -> None:
+    log = SpendLog(location, {"strong": DailyLine(usd=2.0, tokens=5_000), "cheap": DailyLine()})
+    enter(log, now=NOW - timedelta(days=1))
+    enter(log)
+    enter(log, reply(1_200, 0.75), tier="strong")
+    cheap, strong = log.today(NOW)
+    assert (cheap.text, strong.text) == (
+        "cheap: 100 tokens, $0.50",
+        "strong: 1,200 of 5,000 tokens, $0.75 of $2.00",
+    )
+    enter(log, reply(cost=None))
+    assert log.today(NOW)[0].text.endswith("(calls without a price: 1)")
+    assert SpendLog(location).today(NOW) == (), "nothing is configured"
+
+
 def test_torn_and_strange_lines_count_for_nothing(location: VaultLocation) -> None:
     log = SpendLog(location)
     enter(log)

@@ -22,6 +22,7 @@ NOTE = NoteFacts(
     altitude=None,
     captured="2019-01-01",
     lifecycle_tier=None,
+    judged_by=None,
 )
 
 

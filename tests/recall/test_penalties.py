@@ -26,6 +26,7 @@ NOTE = NoteFacts(
     altitude="canonical",
     captured=None,
     lifecycle_tier=None,
+    judged_by=None,
 )
 
 
@@ -34,6 +35,9 @@ NOTE = NoteFacts(
     [
         ({}, 1.0, ()),
         ({"status": "unfiled"}, 0.6, ("status:unfiled",)),
+        ({"status": "unfiled", "judged_by": "extractive-1"}, 1.0, ()),
+        ({"status": "unfiled", "altitude": "artifact"}, 0.6, ("status:unfiled",)),
+        ({"status": "expired", "judged_by": "extractive-1"}, 0.6, ("status:expired",)),
         ({"status": "superseded"}, 0.6, ("status:superseded",)),
         ({"status": "expired"}, 0.6, ("status:expired",)),
         ({"status": None}, 1.0, ()),

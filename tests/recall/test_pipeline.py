@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -481,3 +482,45 @@ def test_backlinks_are_counted(vault_of: VaultOf) -> None:
     asker = vault_of({**KETTLES, "x.md": "[[kettle]] [[kettle]]\n", "y.md": "[k](kettle.md)\n"})
     hit = next(hit for hit in asker.ask("kettle boils litres").hits if hit.path == "kettle.md")
     assert hit.backlinks == 2
+
+
+def test_notes_that_link_to_the_hits_are_listed_apart_on_demand(vault_of: VaultOf) -> None:
+    notes = {
+        **KETTLES,
+        "trip.md": "# Trip\n\nTake [[kettle]] and [[lamp]] along. And [[kettle]] again.\n",
+        "a.md": "# Camp\n\nWhere [[lamp]] hangs.\n",
+        "b.md": memory("The desk of who mends [[kettle]].", type="reference"),
+        "lamp.md": "# Lamp\n\nThe lamp on the desk takes a bulb; see [[kettle]] and [[lamp]].\n",
+        "private.md": "# Never\n\nOf [[kettle]].\n",
+    }
+    asker = vault_of(notes)
+    rules = replace(asker.sources().rules, excludes=("private.md",))
+    asked = {
+        "question": "litres in minutes, desk and bulb",
+        "k": 2,
+        "sources": asker.sources(rules=rules),
+    }
+    answer = asker.ask(**asked, linked=True)
+    assert {hit.path for hit in answer.hits} == {"kettle.md", "lamp.md"}
+    best = answer.hits[0].path
+    first, second = answer.linked
+    assert (first.path, first.title, first.links_to[0]) == ("trip.md", "Trip", best)
+    assert sorted(first.links_to) == ["kettle.md", "lamp.md"]
+    assert (second.path, second.links_to) == (
+        ("b.md", ("kettle.md",)) if best == "kettle.md" else ("a.md", ("lamp.md",))
+    )
+    narrowed = asker.ask(**asked | {"k": 5}, linked=True, type="reference")
+    assert narrowed.linked == ()  # b.md is a hit itself
+    assert asker.ask(**asked).linked == ()
+
+
+def test_what_links_to_a_hit_keeps_to_the_bounds_of_the_question(vault_of: VaultOf) -> None:
+    asker = vault_of(
+        {
+            "kettle.md": memory("# Kettle\n\nIt boils.", captured="2026-05-02"),
+            "old.md": memory("See [[kettle]].", captured="2020-01-01"),
+            "new.md": memory("See [[kettle]].", captured="2026-05-03"),
+        }
+    )
+    answer = asker.ask("what boils", k=1, after="2026-05-01", linked=True)
+    assert [note.path for note in answer.linked] == ["new.md"]

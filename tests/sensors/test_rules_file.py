@@ -19,10 +19,12 @@ class Sensor:
     def __init__(self, workspace: WorkspaceResource) -> None:
         self.workspace = workspace
         self.cursor: str | None = None
+        self.instance = dg.DagsterInstance.ephemeral()
 
     def tick(self) -> dg.SensorResult | dg.SkipReason:
         models = ModelsResource(workspace=self.workspace)
-        result = evaluate(dg.build_sensor_context(cursor=self.cursor), self.workspace, models)
+        context = dg.build_sensor_context(self.instance, self.cursor)
+        result = evaluate(context, self.workspace, models)
         if isinstance(result, dg.SensorResult):
             assert not result.run_requests
             self.cursor = result.cursor or self.cursor
@@ -131,3 +133,10 @@ def test_an_edit_says_at_once_how_many_judgments_it_makes_stale_and_which_keys_d
     assert stale() == [(True, 0)], "taken back, and no run was needed"
     rules.write_text(text.replace("excludes: []", "excludes: ['drafts/**']"))
     assert stale() == [], "what only ranks makes nothing stale"
+    run = dg.DagsterRun("index_changes", status=dg.DagsterRunStatus.STARTED)
+    sensor.instance.add_run(run)
+    rules.write_text(text.replace("  idea: semantic", "  idea: procedural"))
+    assert stale() == [], "the run is about to write coverage"
+    sensor.instance.report_run_canceled(run)
+    assert stale() == [(False, 1)]
+    assert isinstance(sensor.tick(), dg.SkipReason)

@@ -8,8 +8,9 @@ import duckdb
 from dagster import MaterializeResult, MetadataValue
 
 from agentm_assets.contract.rules import LoadedRules
+from agentm_assets.enrichment.population import STOPPED
 from agentm_assets.enrichment.staleness import Judged, Staleness, staleness
-from agentm_assets.evaluation.serving_stamp import serving_stamp
+from agentm_assets.evaluation.serving_stamp import serving, standings
 from agentm_assets.index import coverage as coverage_of
 from agentm_assets.index.assets.metadata import column_schema, table
 from agentm_assets.index.assets.sources import RULES_JUDGMENT
@@ -17,6 +18,7 @@ from agentm_assets.index.assets.tables import CODE_VERSION, FRESH, OWNERS, POOL
 from agentm_assets.index.assets.tables import GROUP as INDEX_GROUP
 from agentm_assets.index.coverage import StageCoverage
 from agentm_assets.index.digests import data_version
+from agentm_assets.ledger import ledger
 from agentm_assets.storage.selection import open_backend
 from resources.embedder import EmbedderResource
 from resources.models import ModelsResource
@@ -47,6 +49,13 @@ NOTHING_STALE = "nothing_stale"
 def coverage(
     workspace: WorkspaceResource, embedder: EmbedderResource, models: ModelsResource
 ) -> Iterator[MaterializeResult[None] | dg.AssetCheckResult]:
+    yield from measure_coverage(workspace, embedder, models)
+
+
+def measure_coverage(
+    workspace: WorkspaceResource, embedder: EmbedderResource, models: ModelsResource
+) -> tuple[MaterializeResult[None], dg.AssetCheckResult]:
+    """The asset as it is now, which is put into its table, and its check."""
     rules = workspace.rules_or_none()
     with workspace.store().transaction() as connection:
         stages = [coverage_of.embedding_coverage(connection, embedder.model_id())]
@@ -55,9 +64,10 @@ def coverage(
             stale = _staleness(connection, rules, workspace, models)
             stages.insert(0, stage_of(stale))
         coverage_of.store(connection, stages)
+        stopped = ledger.counted(connection, STOPPED)
         version = data_version(connection, "coverage")
         schema = column_schema(connection, "coverage")
-    yield MaterializeResult(
+    result: MaterializeResult[None] = MaterializeResult(
         data_version=dg.DataVersion(f"{rules.rules_hash if rules else 'broken'}:{version}"),
         metadata={
             "dagster/row_count": len(stages),
@@ -67,11 +77,51 @@ def coverage(
                 ("stage", "population", "done", "stale", "waiting"),
                 [(s.stage, s.population, s.done, s.stale, s.waiting) for s in stages],
             ),
+            "stopped_by": MetadataValue.json(stopped),
+            **_models_metadata(workspace, models),
             "stale": stale.text if stale is not None else "not known while the rules are broken",
             "awaiting_model": 0 if stale is None else stale.awaiting_model,
         },
     )
-    yield nothing_stale(stale)
+    return result, nothing_stale(stale)
+
+
+def _models_metadata(
+    workspace: WorkspaceResource, models: ModelsResource
+) -> Mapping[str, MetadataValue | str]:
+    """Which tier serves which job and why, and what each has spent today against its line."""
+    tiers, now = models.open(), datetime.now(UTC)
+    jobs = standings(tiers, open_backend(workspace.settings().location), now)
+    spent = models.spend_log(tiers).today(now)
+    return {
+        "tiers": table(
+            ("job", "serves", "why", "samples", "agreement"),
+            [
+                (
+                    each.job,
+                    each.serves or "nobody",
+                    each.why,
+                    each.samples,
+                    "" if each.agreement is None else f"{each.agreement:.2f}",
+                )
+                for each in jobs
+            ],
+        ),
+        "spent_today": table(
+            ("tier", "calls", "tokens", "daily_tokens", "cost_usd", "daily_usd"),
+            [
+                (
+                    each.tier,
+                    each.spent.calls,
+                    each.spent.tokens,
+                    "no line" if each.line.tokens is None else f"{each.line.tokens}",
+                    f"{each.spent.cost:.4f}",
+                    "no line" if each.line.usd is None else f"{each.line.usd:.2f}",
+                )
+                for each in spent
+            ],
+        ),
+    }
 
 
 def stage_of(stale: Staleness) -> StageCoverage:
@@ -122,8 +172,14 @@ def judged_staleness(
 ) -> Staleness:
     """`rows`: path, status, enriched_by and rules_hash of the notes that can be judged."""
     location = workspace.settings().location
-    stamp = serving_stamp(models.open(), open_backend(location), datetime.now(UTC))
-    return staleness((Judged(*row) for row in rows), rules, stamp, location)
+    judge = serving(models.open(), open_backend(location), datetime.now(UTC))
+    return staleness(
+        (Judged(*row) for row in rows),
+        rules,
+        None if judge is None else judge.stamp,
+        location,
+        also_current=() if judge is None else judge.also_current,
+    )
 
 
 _NOTES = """

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import dagster as dg
 from dagster import MetadataValue
 
+from agentm_assets.enrichment.answerability import WITHIN
 from agentm_assets.enrichment.assets.work import Done
 from agentm_assets.enrichment.report import PassReport
 from agentm_assets.index.assets.metadata import SHOWN_ROWS, table
@@ -66,9 +67,39 @@ def pass_metadata(done: Done) -> Metadata:
                 for tier, used in sorted(report.usage.items())
             ],
         ),
+        "answerability": _answerability(report),
+        "asked_for": 0 if report.answerability is None else report.answerability.asked,
+        "found_again": 0 if report.answerability is None else report.answerability.found,
+        "completeness": _completeness(report),
         "git": "; ".join(dict.fromkeys(outcome.text for outcome in report.outcomes)) or "none",
         "notes": table(("path", "was"), _changed(report)[:SHOWN_ROWS]),
+        "missed": table(
+            ("path",),
+            [(path,) for path in (report.answerability.missed if report.answerability else ())][
+                :SHOWN_ROWS
+            ],
+        ),
     }
+
+
+def _answerability(report: PassReport) -> str:
+    """Of what the run has judged: how much recall finds by a sentence of the note's own."""
+    verdict = report.answerability
+    if verdict is None or not verdict.asked:
+        return "nothing to ask by"
+    return (
+        f"{verdict.found:,} of {verdict.asked:,} notes come among the first {WITHIN} when a "
+        "sentence of theirs is asked for"
+    )
+
+
+def _completeness(report: PassReport) -> str:
+    """Of the rewrites that were sampled: how much of the source a second model finds in them."""
+    scored = report.completeness
+    if scored is None or not scored.asked:
+        return "no rewrite was sampled"
+    said = f"{scored.covered:.2f} of the source over {scored.scored:,} rewrites"
+    return f"{said}, {scored.unable:,} without a score" if scored.unable else said
 
 
 def did(done: Done) -> str:

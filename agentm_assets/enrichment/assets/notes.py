@@ -9,6 +9,8 @@ from dagster import MaterializeResult
 
 from agentm_assets.config.enrichment_table import Limits
 from agentm_assets.contract.rules import LoadedRules, RulesError
+from agentm_assets.enrichment.assets.group import CODE_VERSION, GROUP
+from agentm_assets.enrichment.assets.measured_again import measure_again
 from agentm_assets.enrichment.assets.metadata import (
     could_judge,
     halted,
@@ -26,11 +28,6 @@ from resources.embedder import EmbedderResource
 from resources.models import ModelsResource
 from resources.progress import ProgressReporter
 from resources.workspace import WorkspaceResource
-
-GROUP: Final = "enrichment"
-CODE_VERSION: Final = "1"
-"""Raise it by hand when the steps here do something else. Prompt, model and rules have versions of
-their own, in every note."""
 
 CAPTURE_MONTH: Final = dg.DynamicPartitionsDefinition(name="capture_month")
 """Months of capture such as 2026-08, and "undated". Keys come with the notes and never go."""
@@ -136,7 +133,6 @@ def _checked(done: Done, problem: str | None) -> Iterator[dg.AssetCheckResult]:
 @dg.asset(
     deps=["lexical_index", "vector_index", RULES_JUDGMENT],
     partitions_def=CAPTURE_MONTH,
-    backfill_policy=dg.BackfillPolicy.multi_run(1),
     group_name=GROUP,
     owners=OWNERS,
     kinds={"markdown"},
@@ -175,6 +171,7 @@ def reenriched_notes(
     if done.is_busy:
         raise dg.Failure("another process has judged notes all the time; start the month again")
     version = _settle_graph(context, workspace, embedder, done, rules)
+    measure_again(context, workspace, embedder, models, rules.rules_hash)
     return MaterializeResult(data_version=dg.DataVersion(version), metadata=pass_metadata(done))
 
 

@@ -10,7 +10,7 @@ from dagster import MaterializeResult, MetadataValue
 
 from agentm_assets.contract.properties import parse_date
 from agentm_assets.enrichment import review
-from agentm_assets.enrichment.assets.notes import CODE_VERSION, GROUP
+from agentm_assets.enrichment.assets.group import CODE_VERSION, GROUP
 from agentm_assets.enrichment.refusals import read_refusals
 from agentm_assets.index.assets.metadata import SHOWN_ROWS, table
 from agentm_assets.index.assets.sources import RULES_JUDGMENT
@@ -42,12 +42,19 @@ REVIEW_DAYS = 14
 def review_queue(
     workspace: WorkspaceResource,
 ) -> Iterator[MaterializeResult[None] | dg.AssetCheckResult]:
+    yield from measure_queue(workspace)
+
+
+def measure_queue(
+    workspace: WorkspaceResource,
+) -> tuple[MaterializeResult[None], dg.AssetCheckResult]:
+    """The asset as it is now, and its check."""
     location = workspace.settings().location
     with FactsReader.open(location.facts_file) as facts:
         queue = review.review_queue(facts, read_refusals(open_backend(location)))
     digest = hashlib.sha256("\n".join(f"{q.path}\0{q.since}\0{q.why}" for q in queue).encode())
     oldest = max((_days(each.since) for each in queue), default=0)
-    yield MaterializeResult(
+    result: MaterializeResult[None] = MaterializeResult(
         data_version=dg.DataVersion(f"{len(queue)}-{digest.hexdigest()[:16]}"),
         metadata={
             "dagster/row_count": len(queue),
@@ -56,12 +63,13 @@ def review_queue(
             "notes": table(_COLUMNS, [_row(each) for each in queue[:SHOWN_ROWS]]),
         },
     )
-    yield dg.AssetCheckResult(
+    check = dg.AssetCheckResult(
         check_name="queue_age",
         passed=oldest <= REVIEW_DAYS,
         severity=dg.AssetCheckSeverity.WARN,
         metadata={"waiting": len(queue), "oldest_days": oldest},
     )
+    return result, check
 
 
 _COLUMNS = ("path", "type", "confidence", "since", "why")

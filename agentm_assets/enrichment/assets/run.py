@@ -17,7 +17,7 @@ from agentm_assets.enrichment.assets.notes import CAPTURE_MONTH
 from agentm_assets.enrichment.assets.work import STALE, UNJUDGED
 from agentm_assets.enrichment.plan import FREE, Estimate, estimate, months_of
 from agentm_assets.enrichment.population import Population, population
-from agentm_assets.evaluation.serving_stamp import serving_stamp
+from agentm_assets.evaluation.serving_stamp import Serving, serving
 from agentm_assets.index.assets.run import (
     CLI_TAGS,
     first_error,
@@ -65,17 +65,17 @@ def plan_backfill(
     """Looks, asks nobody and writes nothing. Raises StorageError and what an index raises."""
     tiers = models.open()
     backend = open_backend(workspace.settings().location)
-    stamp = serving_stamp(tiers, backend, datetime.now(UTC))
-    if stamp is None:
+    judge = serving(tiers, backend, datetime.now(UTC))
+    if judge is None:
         return Plan(None, tiers.why, {}, {}, 0, FREE)
-    found = _population(workspace, rules, stamp, month)
+    found = _population(workspace, rules, judge, month)
     sent = FREE
     if tiers.is_configured:
-        by_batch = _has_batches(tiers, stamp)
-        price = _price(workspace, tiers, stamp)
+        by_batch = _has_batches(tiers, judge.stamp)
+        price = _price(workspace, tiers, judge.stamp)
         sent = estimate(found.items, backend, rules, price, in_batch=by_batch)
     return Plan(
-        judge=stamp,
+        judge=judge.stamp,
         why=(),
         unjudged=months_of(found.items, UNJUDGED),
         stale=months_of(found.items, STALE),
@@ -98,19 +98,18 @@ def run_backfill(
         yield first
         if first.error is not None:
             return
-        stamp = serving_stamp(
+        judge = serving(
             models.open(), open_backend(workspace.settings().location), datetime.now(UTC)
         )
         rules = workspace.rules_or_none()
-        if stamp is None or rules is None:
+        if judge is None or rules is None:
             return
-        found = _population(workspace, rules, stamp, month)
+        found = _population(workspace, rules, judge, month)
         for each in months_of(found.items, STALE):
             done = _month(definitions, instance, each)
             yield done
             if done.error is not None:
                 return
-        _measure(definitions, instance)
 
 
 def _eager(definitions: dg.Definitions, instance: DagsterInstance, month: str | None) -> MonthRun:
@@ -137,17 +136,6 @@ def _month(definitions: dg.Definitions, instance: DagsterInstance, month: str) -
     return _outcome(result, "reenriched_notes", month)
 
 
-def _measure(definitions: dg.Definitions, instance: DagsterInstance) -> None:
-    """Coverage and queue as they are after the last month."""
-    definitions.resolve_job_def("index_changes").execute_in_process(
-        instance=instance,
-        run_config=run_config({}),
-        tags=CLI_TAGS,
-        raise_on_error=False,
-        asset_selection=[dg.AssetKey("coverage"), dg.AssetKey("review_queue")],
-    )
-
-
 def _outcome(result: dg.ExecuteInProcessResult, asset: str, month: str | None) -> MonthRun:
     numbers: dict[str, int | float | str] = {}
     for event in result.get_asset_materialization_events():
@@ -157,10 +145,12 @@ def _outcome(result: dg.ExecuteInProcessResult, asset: str, month: str | None) -
 
 
 def _population(
-    workspace: WorkspaceResource, rules: LoadedRules, stamp: str, month: str | None
+    workspace: WorkspaceResource, rules: LoadedRules, judge: Serving, month: str | None
 ) -> Population:
     with workspace.store().transaction() as connection:
-        return population(connection, rules, stamp, month=month)
+        return population(
+            connection, rules, judge.stamp, month=month, also_current=judge.also_current
+        )
 
 
 def _has_batches(tiers: Tiers, stamp: str) -> bool:

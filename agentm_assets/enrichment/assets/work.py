@@ -3,8 +3,9 @@
 No Dagster in here: what a run does is the same from the command line and from the daemon.
 """
 
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from filelock import FileLock, Timeout
 
 from agentm_assets.config.enrichment_table import Limits
 from agentm_assets.contract.rules import LoadedRules
+from agentm_assets.enrichment.answerability import answerability
 from agentm_assets.enrichment.enrich import PASS, EnrichContext, enrich
 from agentm_assets.enrichment.extractive.judge import STAMP, ExtractiveJudge
 from agentm_assets.enrichment.gates.budget import Budget
@@ -22,7 +24,7 @@ from agentm_assets.enrichment.judges import Judge, LocalJudge, vocabulary_of
 from agentm_assets.enrichment.ledger_sync import bring_up_to_date
 from agentm_assets.enrichment.population import Population, Reason, population
 from agentm_assets.enrichment.reindex import reindex
-from agentm_assets.enrichment.report import PassReport
+from agentm_assets.enrichment.report import Answerability, PassReport
 from agentm_assets.enrichment.rules_seen import remember_rules
 from agentm_assets.enrichment.subject import Trigger
 from agentm_assets.evaluation.judging import NoJudge, open_judge
@@ -30,6 +32,7 @@ from agentm_assets.history.outcome import RepositoryRequired
 from agentm_assets.index.store import get_meta, set_meta
 from agentm_assets.models.embedder import Embedder
 from agentm_assets.models.protocol import Provider, Tier
+from agentm_assets.recall.opening import WarmSources
 from agentm_assets.storage.selection import open_backend
 from resources.embedder import EmbedderResource
 from resources.models import ModelsResource
@@ -41,7 +44,12 @@ UNJUDGED: Final[frozenset[Reason]] = frozenset({"unfiled", "active-unjudged", "b
 STALE: Final[frozenset[Reason]] = frozenset({"rules", "version"})
 """What `reenriched_notes` is about: rules, prompt or model have changed since."""
 
+VERDICT_SECONDS: Final[Mapping[Trigger, float]] = {"eager": 1.0, "batch": 20.0}
+"""How long a run asks for what it has judged. One question takes 10 to 50 ms: the few notes of a
+capture are all asked for, those of a night are a sample."""
+
 _SEEN = "enrichment_seen_rev"
+_LATER = "the hourly run, or `agentm backfill`"
 _LOCKS = ((UNJUDGED, "enrich.lock"), (STALE, "reenrich.lock"))
 
 
@@ -114,7 +122,8 @@ class _Run:
         self._models = models
         self._run_id = run_id
         self._on_progress = on_progress
-        self._location = workspace.settings().location
+        self._settings = workspace.settings()
+        self._location = self._settings.location
         self._backend = open_backend(self._location)
         self._store = workspace.store()
         self._tiers = models.open()
@@ -143,19 +152,22 @@ class _Run:
                 return self._outcome(None, opened.why)
             judge = opened
         stamp = STAMP if judge is None else judge.stamp
-        found, head = self._waiting(stamp, is_generative=judge is not None)
-        items = list(found.items)
+        found, older, head = self._waiting(stamp, judge)
+        later = [f"{older:,} notes that changed earlier wait for {_LATER}"] if older else []
         if self._work.trigger == "eager":
-            items.sort(key=lambda each: (each.captured or "", each.path), reverse=True)
-        chosen = replace(found, items=tuple(items[: self._work.limits.notes]))
-        if not chosen.items:
+            newest = sorted(
+                found.items, key=lambda each: (each.captured or "", each.path), reverse=True
+            )
+            found = replace(found, items=tuple(newest))
+        waiting = len(found.items)
+        if not waiting:
             self._remember(head)
-            return self._outcome(stamp, waiting=len(items), left=len(items))
+            return self._outcome(stamp, *later)
         judge = judge or self._extractive()
         try:
-            report = enrich(chosen, judge, self._context())
+            report = enrich(found, judge, self._context())
         except RepositoryRequired as error:
-            return self._outcome(stamp, str(error), waiting=len(items), left=len(items))
+            return self._outcome(stamp, str(error), waiting=waiting, left=waiting)
         paths = (*report.written, *report.removed)
         reindex(
             self._location,
@@ -166,29 +178,59 @@ class _Run:
             paths,
         )
         self._remember(head)
-        left = len(items) - len(chosen.items) + report.deferred
+        report = replace(report, answerability=self._verdict(report.judged))
         return self._outcome(
             stamp,
             *report.remarks,
-            waiting=len(items),
-            left=left,
+            *later,
+            waiting=waiting,
+            left=report.deferred,
             report=report,
             reindexed=paths,
         )
 
-    def _waiting(self, stamp: str, *, is_generative: bool) -> tuple[Population, int]:
-        """What waits of what the run is about, and up to which revision the index was looked at."""
+    def _verdict(self, judged: Sequence[str]) -> Answerability | None:
+        """Are the notes found by what they say, now that the index has them as they are judged?"""
+        if not judged:
+            return None
+        # The cross-encoder only orders what was found, and takes seconds to open.
+        warm = WarmSources(
+            self._settings, os.environ, lambda folder: self._model, lambda folder, pinned: None
+        )
+        try:
+            return answerability(
+                judged,
+                self._backend,
+                warm.current(),
+                now=_now(),
+                clock=time.monotonic,
+                seconds=VERDICT_SECONDS[self._work.trigger],
+            )
+        finally:
+            warm.close()
+
+    def _waiting(self, stamp: str, judge: Judge | None) -> tuple[Population, int, int]:
+        """What waits of what the run is about, how many notes wait that it leaves alone because
+        they did not change lately, and up to which revision the index was looked at. `judge` None:
+        no model judges."""
         work = self._work
         with self._store.transaction() as connection:
             head = int(get_meta(connection, "rev") or 0)
-            fresh: Sequence[str] | None = None
-            if work.only_fresh and is_generative:
+            fresh: set[str] | None = None
+            if work.only_fresh and judge is not None:
                 seen = int(get_meta(connection, _SEEN) or 0)
                 rows = connection.execute("SELECT path FROM changes WHERE rev > ?", [seen])
-                fresh = [path for (path,) in rows.fetchall()]
-            found = population(connection, self._rules, stamp, month=work.month, only=fresh)
+                fresh = {path for (path,) in rows.fetchall()}
+            found = population(
+                connection,
+                self._rules,
+                stamp,
+                month=work.month,
+                also_current=() if judge is None else judge.also_current,
+            )
         items = tuple(each for each in found.items if each.reason in work.reasons)
-        return replace(found, items=items), head
+        meant = items if fresh is None else tuple(each for each in items if each.path in fresh)
+        return replace(found, items=meant), len(items) - len(meant), head
 
     def _remember(self, head: int) -> None:
         if self._work.only_fresh:
@@ -234,6 +276,7 @@ class _Run:
             now=_now,
             clock=time.monotonic,
             month=self._work.month,
+            most_notes=limits.notes,
             on_progress=lambda through, total: self._on_progress("judge", through, total),
         )
 

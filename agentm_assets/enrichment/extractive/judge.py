@@ -16,9 +16,10 @@ from agentm_assets.enrichment.extractive.type_scores import type_probabilities
 from agentm_assets.enrichment.extractive.vocabulary import Vocabulary
 from agentm_assets.enrichment.judgment import MOST_ALIASES, MOST_TAGS, Judgment
 from agentm_assets.enrichment.subject import Subject
-from agentm_assets.extract.aliases import code_spans_of, derive_aliases, fold
-from agentm_assets.extract.identifiers import identifier_parts
+from agentm_assets.extract.acronyms import find_acronyms
+from agentm_assets.extract.aliases import fold
 from agentm_assets.extract.mask import ALL, Region, RegionKind, blank, find_regions
+from agentm_assets.privacy.scrub import PLACEHOLDER
 
 STAMP: Final = "extractive-1"
 """What `enriched_by` holds. It goes up when a note would be judged otherwise than before."""
@@ -66,6 +67,8 @@ class ExtractiveJudge:
         chances = type_probabilities(
             self._rules.memory_types, cues, self._likeness_of(title, prose)
         )
+        # What stands for a secret is no word of the note: nothing is named after it.
+        named, shown = _without_placeholders(title), _without_placeholders(text)
         # They come in the order of their names: the first of equals, whatever order the rules have.
         type_ = max(chances, key=lambda name: chances[name])
         return Judgment(
@@ -74,8 +77,8 @@ class ExtractiveJudge:
             memory_class=self._rules.routing[type_],
             title=title,
             slug=(slugify(title) or None) if title != subject.title else None,
-            tags=self._tags_of(subject, title, text, vocabulary or Vocabulary()),
-            aliases=_aliases_of(subject, title, text, regions),
+            tags=self._tags_of(subject, named, shown, vocabulary or Vocabulary()),
+            aliases=_aliases_of(subject, named, shown, regions),
             summary=summarise(title, blank(text, regions, _NO_SENTENCES)),
             body=None,
             confidence=confidence_of(chances[type_], cues.english),
@@ -97,18 +100,24 @@ class ExtractiveJudge:
         return tuple(find_tags(self._tags, title, text, subject.tags, room))
 
 
+def _without_placeholders(text: str) -> str:
+    """The text with blanks in their place, as long as it was."""
+    return PLACEHOLDER.sub(lambda found: " " * len(found[0]), text)
+
+
 def _aliases_of(
     subject: Subject, title: str, text: str, regions: tuple[Region, ...]
 ) -> tuple[str, ...]:
-    """New ones by the rules of capture and index: whole names before their parts, those of the
-    title before those of the body."""
-    own = subject.aliases
-    masked = blank(text, regions, ALL)
-    in_title = derive_aliases(title, "", "", (), own)
-    in_all = derive_aliases(title, text, masked, code_spans_of(text, regions), own)
-    names = dict.fromkeys(each.alias for each in (*in_title, *in_all) if each.origin == "derived")
-    parts = {fold(part) for name in names for part in identifier_parts(name) if part != name}
+    """Acronyms and the terms that they stand for, those of the title first.
+
+    An alias in the properties is a name: links lead by it, and every section's vector has it in
+    its text. The identifiers that a note mentions are no names of the note; the index finds it by
+    them and by their parts as it is.
+    """
+    known = {fold(alias) for alias in subject.aliases}
+    pairs = (*find_acronyms(title), *find_acronyms(blank(text, regions, ALL)))
     by_form: dict[str, str] = {}
-    for name in sorted(names, key=lambda name: fold(name) in parts):
-        by_form.setdefault(fold(name), name)
+    for name in (name for pair in pairs for name in pair):
+        if fold(name) not in known:
+            by_form.setdefault(fold(name), name)
     return tuple(by_form.values())[:MOST_ALIASES]

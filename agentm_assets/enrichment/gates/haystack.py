@@ -36,14 +36,20 @@ class Haystack:
             return self._holds_date(token.text)
         if token.kind == "name":
             return self._holds_name(token.text.casefold())
-        return self.holds_whole(token.text)
+        return self.holds_whole(token.text, emphasised=token.kind == "identifier")
 
-    def holds_whole(self, text: str) -> bool:
-        """Whether it stands there with no letter, digit or underscore beside it."""
+    def holds_whole(self, text: str, *, emphasised: bool = False) -> bool:
+        """Whether it stands there with no letter, digit or underscore beside it. `emphasised`:
+        underscores around it are taken for emphasis, as they are where tokens are found."""
         starts_in_word, ends_in_word = _is_word(text[:1]), _is_word(text[-1:])
         at = self._text.find(text)
         while at >= 0:
-            before, after = self._text[at - 1 : at] if at else "", self._text[at + len(text) :][:1]
+            first, last = at, at + len(text)
+            while emphasised and self._text[first - 1 : first] == "_":
+                first -= 1
+            while emphasised and self._text[last : last + 1] == "_":
+                last += 1
+            before, after = self._text[first - 1 : first] if first else "", self._text[last:][:1]
             if not (starts_in_word and _is_word(before)) and not (ends_in_word and _is_word(after)):
                 return True
             at = self._text.find(text, at + 1)

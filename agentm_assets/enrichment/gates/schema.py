@@ -10,6 +10,7 @@ from agentm_assets.capture.slug import MAX_CHARACTERS, slugify
 from agentm_assets.contract.rules import LoadedRules
 from agentm_assets.contract.vocabulary import ALTITUDES, OBSERVATIONAL_CLASSES
 from agentm_assets.enrichment.gates.answer_json import NoAnswer, read_object
+from agentm_assets.enrichment.gates.held_words import HeldWords
 from agentm_assets.enrichment.gates.markup import hidden_text, new_characters, new_html
 from agentm_assets.enrichment.gates.privacy import ScrubbedSubject
 from agentm_assets.enrichment.judgment import MOST_ALIASES, MOST_TAGS, Altitude, Judgment
@@ -107,7 +108,8 @@ def parse_answer(text: str, rules: LoadedRules, scrubbed: ScrubbedSubject) -> Ju
     """What a model says of a note, with the originals back where the source had them.
 
     A rewrite of what must stay (`is_rewritable`, `is_renamable`) is dropped, not refused: the rest
-    of the judgment holds without it.
+    of the judgment holds without it. So are a slug and tags of words that neither the note
+    nor the answer's own sentences hold.
     """
     subject = scrubbed.subject
     longest = _GROWTH * len(subject.source) + _ROOM
@@ -210,7 +212,9 @@ def _refuse_body(answer: _Answer, subject: Subject, longest: int) -> Refusal | N
         return _refusal("body", "the body is empty")
     if len(answer.body) > longest:
         return _refusal("too-long", "the body is far longer than the note")
-    if _FENCE_LINE.match(answer.body) and not _FENCE_LINE.match(subject.source):
+    if _FENCE_LINE.match(answer.body.lstrip("\ufeff \t\r\n")) and not _FENCE_LINE.match(
+        subject.source
+    ):
         return _refusal("frontmatter", "the body opens with properties")
     return None
 
@@ -237,17 +241,20 @@ def _restored(answer: _Answer, scrubbed: ScrubbedSubject) -> _Answer:
 def _judgment(answer: _Answer, subject: Subject) -> Judgment:
     altitude: Altitude = "canonical" if answer.altitude == "canonical" else "artifact"
     renamed = is_renamable(subject)
+    # What the answer says in sentences is compared with the source by the gates that follow.
+    said = (subject.title, subject.source, answer.title, answer.summary or "", answer.body or "")
+    words = HeldWords("\n".join(said), (answer.type, answer.class_))
     return Judgment(
         type=answer.type,
         altitude=altitude,
         memory_class=answer.class_,
         title=answer.title.strip() if renamed else subject.title,
-        slug=answer.slug if renamed else None,
-        tags=_new(answer.tags, subject.tags),
+        slug=answer.slug if renamed and words.hold(answer.slug) else None,
+        tags=_new([tag for tag in answer.tags if words.hold(tag)], subject.tags),
         aliases=_new(answer.aliases, subject.aliases),
         summary=answer.summary.strip() if answer.summary else None,
         body=answer.body if is_rewritable(subject) else None,
-        confidence=answer.confidence,
+        confidence=answer.confidence + 0.0,  # -0.0 is no number that a note should hold
     )
 
 

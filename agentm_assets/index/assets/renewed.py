@@ -36,7 +36,7 @@ def renew(
         last = event.asset_materialization if event is not None else None
         if last is None or last.tags is None:
             continue
-        tags = _renewed(last.tags, version, versions)
+        tags = renewed(last.tags, version, versions)
         versions[name] = version
         if tags != dict(last.tags):
             context.log_event(
@@ -50,7 +50,7 @@ def renew(
     context.get_step_execution_context().fetch_external_input_asset_version_info()
 
 
-def _renewed(tags: Mapping[str, str], version: str, inputs: Mapping[str, str]) -> dict[str, str]:
+def renewed(tags: Mapping[str, str], version: str, inputs: Mapping[str, str]) -> dict[str, str]:
     """The tags of a materialisation with another version, made from inputs of other versions."""
     renewed = dict(tags) | {_VERSION: version}
     for name, now in inputs.items():

@@ -215,6 +215,7 @@ def test_the_class_is_that_of_the_routing(
     [
         ("Battery", "The battery holds about 18 months and is a CR2032.", "canonical"),
         ("Move", "Anna (3 June 2024): we moved into the new office last Monday.", "artifact"),
+        ("Bucket", "Today I listed it:\n\n```\ngsutil ls gs://bucket\n```\n", "canonical"),
         ("Digest", "Maybe we could send a weekly digest some day.", "artifact"),
         ("Logs", "We decided today that logs must be in UTC.", "canonical"),
     ],

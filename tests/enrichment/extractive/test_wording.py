@@ -136,15 +136,14 @@ def test_a_tag_of_two_words_and_the_limit(
     assert tags == many[: MOST_TAGS - 1]
 
 
-def test_aliases_follow_the_rules_of_capture(
+def test_aliases_are_acronyms_with_their_terms_and_never_what_a_note_mentions(
     judge: ExtractiveJudge, subject: Callable[..., Subject]
 ) -> None:
-    text = "The write-ahead log (WAL) is set by `journal_mode`. See `idx_time_desc` too."
+    text = "The write-ahead log (WAL) is set by `journal_mode`. See `self.client`, `bit.ly` too."
     aliases = judge.judge(subject("getHTTPResponse", text, aliases=("wal",))).aliases
-    assert aliases[0] == "getHTTPResponse"
-    assert "write-ahead log" in aliases or "journal_mode" in aliases
-    assert "WAL" not in aliases
-    assert len(aliases) <= MOST_ALIASES
+    assert aliases == ("write-ahead log",), "[[client]] and [[bit]] would lead here"
+    both = judge.judge(subject("FTS (full text search)", text)).aliases
+    assert both == ("full text search", "FTS", "write-ahead log", "WAL")
     assert judge.judge(subject("Soup", "Plain prose about soup.")).aliases == ()
 
 

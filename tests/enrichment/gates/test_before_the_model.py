@@ -163,6 +163,14 @@ def test_a_judgment_at_this_version_is_not_paid_for_again(note: Note) -> None:
     assert refuse_current(note(), MODEL, "aa", None) is None
 
 
+def test_a_judgment_as_good_as_this_versions_is_not_paid_for_again(note: Note) -> None:
+    judged = note(block="enriched_by: m/small+1\nrules_hash: r1")
+    assert refuse_current(judged, "m/large+1", "r1", None) is None
+    assert refuse_current(judged, "m/large+1", "r1", None, {"m/small+1"}) is not None
+    assert refuse_current(judged, "m/large+1", "r2", None, {"m/small+1"}) is None
+    assert refuse_current(judged, "m/large+1", "r1", "another body", {"m/small+1"}) is None
+
+
 def test_a_refused_note_is_asked_about_when_anything_changed(note: Note) -> None:
     subject = note()
     key = (subject.locator.key, subject.fingerprint, MODEL, "aa", "v1")

@@ -202,6 +202,8 @@ _PIECES = st.lists(
 
 @given(_PIECES)
 @example("`x`.Ines")
+@example("__init_subclass__ runs")
+@example("It is _set_name_ or __set_name__ there")
 def test_a_body_that_is_the_source_loses_nothing(text: str) -> None:
     hay = Haystack(text)
     assert [token for token in distinctive_tokens(text) if not hay.holds(token)] == []

@@ -43,11 +43,13 @@ def test_a_refused_note_waits_until_its_body_is_another(desk: Desk) -> None:
     assert desk.queue() == ()
 
 
-def test_accepting_changes_the_status_alone_and_is_taken_back_by_its_run(desk: Desk) -> None:
+def test_accepting_changes_two_lines_and_is_taken_back_by_its_run(desk: Desk) -> None:
     path = desk.judged("valve")
     before = desk.read(path)
     done = desk.review.accept(path, desk.rules)
-    assert desk.read(path) == before.replace("status: unfiled", "status: active")
+    assert desk.read(path) == before.replace("status: unfiled", "status: active").replace(
+        "enriched_by: extractive-1", "enriched_by: operator"
+    )
     assert "-status: unfiled\n+status: active\n" in done.diff
     assert desk.git("log", "-1", "--format=%an %s").strip() == f"agentm-review Accept {path}"
     assert desk.queue() == ()

@@ -116,6 +116,18 @@ def test_a_models_judgment_is_stale_by_the_rules_alone_while_no_model_is_there(
     assert (found.current, found.stale, found.awaiting_model) == (1, 1, 1)
 
 
+def test_a_judgment_as_good_as_the_serving_judges_is_current(
+    desk: Desk, edited_rules: Edited
+) -> None:
+    rules = edited_rules()
+    other = "anthropic/claude-y+87654321"
+    notes = [Judged(PATH, "active", other, rules.rules_hash), Judged(PATH, "active", other, "old")]
+    assert staleness(notes, rules, STAMP, desk.location).stale == 2
+    found = staleness(notes, rules, STAMP, desk.location, also_current={other})
+    assert (found.current, found.stale) == (1, 1), "the rules count all the same"
+    assert found.changes[0].cause == "rules"
+
+
 def test_hidden_and_closed_notes_are_in_no_count(desk: Desk, edited_rules: Edited) -> None:
     rules = edited_rules(("excludes: []", "excludes: ['Agent/memory/semantic/hidden/**']"))
     notes = [
