@@ -28,6 +28,7 @@ from agentm_assets.cli import (
     init,
     install,
     mcp_help,
+    migrate,
     project,
     recall,
     recent,
@@ -94,6 +95,7 @@ app.add_typer(state.app, name="state")
 app.add_typer(repos.app, name="repos")
 app.command("install")(install.command)
 app.command("status")(status.command)
+app.command("migrate")(migrate.command)
 app.command("history")(history.command)
 app.command("revert")(revert.command)
 app.add_typer(review.app, name="review")

@@ -29,7 +29,7 @@ from agentm_assets.contract.lines import split_lines
 from agentm_assets.contract.vocabulary import KEY_ORDER
 from agentm_assets.contract.yaml_text import write_flow_list, write_key, write_text
 
-__all__ = ["EditRefused", "remove_key", "set_key"]
+__all__ = ["EditRefused", "remove_key", "rename_key", "set_key"]
 
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 _UNWRITABLE_KEY = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -119,6 +119,33 @@ def remove_key(data: bytes, key: str) -> bytes:
     if key in after.fields:
         raise EditRefused("the property would still be there", region.line)
     _check_rest(data, before, edited, after, key)
+    return edited
+
+
+def rename_key(data: bytes, old: str, new: str) -> bytes:
+    """The note `data` with the property `old` called `new`: its place, value and comment stay, and
+    so does every other byte. A note that has no `old` is given back.
+
+    Raises EditRefused as `set_key` does, and when the note has a property `new` already.
+    """
+    before = _readable(data, old)
+    if old not in before.fields:
+        return data
+    if new in before.fields:
+        raise EditRefused("both properties are there; keep one of them", before.fields[new].line)
+    fences, text, root = _compose(data)
+    region = _find(root, old, text)
+    if region is None:
+        raise EditRefused("the property is not found in the block")
+    start, end = region.key.start_mark.index, region.key.end_mark.index
+    source = text.source[:start] + write_key(new) + text.source[end:]
+    edited = _joined(data, fences, source)
+    after = read_frontmatter(edited)
+    was, now = before.fields[old], after.fields.get(new)
+    same = now is not None and (was.kind, was.text, was.items) == (now.kind, now.text, now.items)
+    if not same or old in after.fields:
+        raise EditRefused("the property would be read back as another one", region.line)
+    _check_rest(data, before, edited, after, old, new)
     return edited
 
 
@@ -295,15 +322,15 @@ def _dominant_line_end(data: bytes) -> str:
 
 
 def _check_rest(
-    data: bytes, before: Frontmatter, edited: bytes, after: Frontmatter, key: str
+    data: bytes, before: Frontmatter, edited: bytes, after: Frontmatter, *keys: str
 ) -> None:
-    """Refuse the edit unless the two notes differ in the property `key` alone."""
+    """Refuse the edit unless the two notes differ in the properties `keys` alone."""
     if after.state not in ("ok", "empty") or after.duplicates.keys() != before.duplicates.keys():
         raise EditRefused("the block could not be read after the edit", after.error_line)
     if data[before.body_start :] != edited[after.body_start :]:
         raise EditRefused("the body would change")
-    names = [name for name in before.fields if name != key]
-    if names != [name for name in after.fields if name != key]:
+    names = [name for name in before.fields if name not in keys]
+    if names != [name for name in after.fields if name not in keys]:
         raise EditRefused("other properties would change")
     for name in names:
         old, new = before.fields[name], after.fields[name]

@@ -163,10 +163,14 @@ def _captured(path: str, frontmatter: Frontmatter) -> tuple[str | None, str | No
     written = properties.captured(frontmatter)
     if written is not None:
         return written.text, "frontmatter"
-    for found in _DATE_IN_NAME.finditer(PurePosixPath(path).name):
-        if properties.parse_date(found[1]) is not None:
-            return found[1], "file name"
-    return None, None
+    named = date_in_name(path)
+    return (named, "file name") if named is not None else (None, None)
+
+
+def date_in_name(path: str) -> str | None:
+    """The first day that a file's name holds, such as 2026-04-12, as it is written there."""
+    dates = (found[1] for found in _DATE_IN_NAME.finditer(PurePosixPath(path).name))
+    return next((day for day in dates if properties.parse_date(day) is not None), None)
 
 
 def _chunk_row(

@@ -1,0 +1,1 @@
+"""Bringing an existing vault onto the filing contract: edits of single lines, nothing moved."""
