@@ -36,7 +36,7 @@ def migrated(data: bytes, path: str = MEMORY, wanted: Wanted = ONLY_WORDS) -> Mi
         (b"---\nkind: gap # seen in May\n---\n", b"---\ntype: idea # seen in May\n---\n"),
         (b"---\ntype: 'howto'\n---\n", b"---\ntype: workflow\n---\n"),
         (b"---\r\ntype: gap\r\na: 1\n---\r\nx\r\n", b"---\r\ntype: idea\r\na: 1\n---\r\nx\r\n"),
-        (b"\xef\xbb\xbf---\ntype: gap\n---\n\xe9\xff", b"\xef\xbb\xbf---\ntype: idea\n---\n\xe9\xff"),
+        (b"\xef\xbb\xbf---\ntype: gap\n---\n\xff", b"\xef\xbb\xbf---\ntype: idea\n---\n\xff"),
         (b"---\rkind: insight\r---\rx", b"---\rtype: idea\r---\rx"),
         (b"---\ntype: insight\n---", b"---\ntype: idea\n---"),
         (b"---\ntype: Design_Call\n---\n", b"---\ntype: convention\n---\n"),
