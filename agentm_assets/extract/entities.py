@@ -4,7 +4,8 @@ Every spelling of one thing gives one key (a URI), so that a note which holds on
 `https://github.com/acme/kettle/pull/12/files` is found by a question about `acme/kettle#12`.
 
 Keys: `issue:owner/repo#12` (issues, pull requests and discussions share one number line),
-`repo:owner/repo`, `commit:owner/repo@sha`, `person:login`, `team:org/team`, `gist:id`,
+`repo:owner/repo`, `commit:owner/repo@sha`, `person:login` or `person:address`, `team:org/team`,
+`gist:id`,
 `mr:host/group/project!4`, `gerrit:host/123` or `gerrit:I…`, `jira:KET-12`, `cve:CVE-2024-1234`,
 and `url:https://…` for every other external URL. On hosts other than GitHub the name of a
 repository begins with the host. Forms that do not say where they belong keep a key without scope
@@ -32,7 +33,12 @@ from agentm_assets.extract.entity_grammar import (
     strip_git_suffix,
 )
 from agentm_assets.extract.entity_issues import find_issues
-from agentm_assets.extract.entity_people import find_people
+from agentm_assets.extract.entity_people import (
+    find_addressed,
+    find_asked_addresses,
+    find_author,
+    find_people,
+)
 from agentm_assets.extract.entity_scoped import find_scoped
 from agentm_assets.extract.entity_trackers import find_tracked
 from agentm_assets.extract.entity_urls import find_urls
@@ -62,6 +68,7 @@ def extract_entities(
     offset of `text` into one of the file's bytes.
     """
     found = _find(masked, context, body_start, ask=False)
+    found.extend((*find_addressed(masked), *find_author(masked, body_start)))
     if context.repo is not None and context.repo_start is not None:
         at = context.repo_start
         end = at + len(context.repo)
@@ -76,7 +83,7 @@ def entities_in_question(question: str, context: EntityContext) -> tuple[str, ..
     `#12` and a short hash without a cue. A key that no note has finds nothing, so a guess is
     harmless here. Compare commits with `commits_match`.
     """
-    found = _find(question, context, 0, ask=True)
+    found = [*_find(question, context, 0, ask=True), *find_asked_addresses(question)]
     taken = [(each.start, each.end) for each in found]
     for match in _ASKED_REPOSITORY.finditer(plain(question)):
         owner, repo = match[1], strip_git_suffix(match[2].rstrip("."))

@@ -7,7 +7,7 @@ replaced whole; the `index_integrity` asset check looks for doubles instead.
 SCHEMA_VERSION = 2
 """Raise it when a table changes: an index of another version is rebuilt."""
 
-EXTRACT_VERSION = 1
+EXTRACT_VERSION = 2
 """Raise it when extraction gives other rows for the same bytes: all notes are extracted anew."""
 
 DDL = """
