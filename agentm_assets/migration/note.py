@@ -147,10 +147,10 @@ class _Note:
         A record's kind that the rules register says more than the type beside it.
         """
         targets = [self._target(key) for key in ("type", "kind")]
-        if None in targets:
-            return
         of_type, of_kind = targets
-        if of_type == of_kind and of_type is not None:
+        if of_type is None or of_kind is None:
+            return  # said already
+        if of_type == of_kind:
             right, value = of_type
             self._merge(right, value, "kind" if right == "type" else "type")
         else:
@@ -171,11 +171,10 @@ class _Note:
 
     def _is_memory(self) -> bool:
         """Does the note's status belong to the contract? That of a project or a page does not."""
-        if self._field("kind"):
-            return self._place.space == "memory"
-        return (
-            self._place.space == "memory" or self._field("type") in self._wanted.rules.memory_types
-        )
+        if self._place.space == "memory":
+            return True
+        types = self._wanted.rules.memory_types
+        return not self._field("kind") and self._field("type") in types
 
     def _fields(self) -> Frontmatter:
         return read_frontmatter(self.data)

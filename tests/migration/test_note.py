@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentm_assets.contract.edit import EditRefused, rename_key
 from agentm_assets.contract.frontmatter import read_frontmatter
 from agentm_assets.contract.lines import split_lines
 from agentm_assets.contract.note import validate_note
@@ -100,6 +101,8 @@ def test_what_is_on_the_contract_or_no_property_stays(data: bytes) -> None:
 def test_a_status_of_another_making_is_not_the_contracts() -> None:
     project = b"---\nkind: project\nstatus: archived\n---\n"
     assert migrated(project, "projects/well/charter.md").data == project
+    both = b"---\ntype: fix\nkind: project\nstatus: archived\n---\n"
+    assert migrated(both, "projects/well/charter.md").data == both
     page = b"---\nstatus: done\n---\n"
     assert migrated(page, "projects/well/docs/page.md").data == page
     record = b"---\nkind: failure-incident\nstatus: closed\n---\n"
@@ -124,6 +127,17 @@ def test_what_a_memory_carries_is_added_where_it_is_known() -> None:
 def test_a_record_gets_no_field_of_a_memory() -> None:
     data = b"---\nkind: conversation\n---\nx\n"
     assert migrated(data, "Agent/memory/episodic/talk.md", WANTED).data == data
+
+
+def test_what_is_left_is_said_once() -> None:
+    found = migrated(b"---\ntype: opinion\nkind: decision\n---\n")
+    assert len(found.left) == 1
+
+
+def test_a_property_is_not_renamed_onto_another() -> None:
+    with pytest.raises(EditRefused, match="both properties are there"):
+        rename_key(b"---\na: 1\nb: 2\n---\n", "a", "b")
+    assert rename_key(b"---\na: 1\n---\n", "b", "c") == b"---\na: 1\n---\n"
 
 
 def test_an_operator_names_what_an_own_status_stands_for() -> None:
