@@ -4,7 +4,7 @@ No primary keys: DuckDB's key index costs more than it gives here, since a note'
 replaced whole; the `index_integrity` asset check looks for doubles instead.
 """
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raise it when a table changes: an index of another version is rebuilt."""
 
 EXTRACT_VERSION = 2
@@ -55,6 +55,14 @@ CREATE TABLE ledger (
 CREATE TABLE cursors (stage VARCHAR, position VARCHAR);
 CREATE TABLE coverage (
   stage VARCHAR, population BIGINT, done BIGINT, stale BIGINT, waiting BIGINT
+);
+CREATE TABLE source_notes (
+  path VARCHAR, size BIGINT, mtime_ns BIGINT, source VARCHAR, source_hash VARCHAR,
+  source_version VARCHAR, part VARCHAR, fingerprint VARCHAR, live BOOLEAN
+);
+CREATE TABLE sources (
+  source VARCHAR, namespace VARCHAR, shape VARCHAR, hash VARCHAR, version VARCHAR, notes INTEGER,
+  live INTEGER, position BIGINT, lines BIGINT, read_at VARCHAR
 );
 """
 

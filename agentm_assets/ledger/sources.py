@@ -21,31 +21,26 @@ from agentm_assets.storage.locator import Locator
 from agentm_assets.storage.personal import is_personal
 from agentm_assets.storage.seam import StorageBackend, StorageError
 
-_TABLES: Final = """
-CREATE TABLE IF NOT EXISTS source_notes (
-  path VARCHAR, size BIGINT, mtime_ns BIGINT, source VARCHAR, source_hash VARCHAR,
-  source_version VARCHAR, fingerprint VARCHAR, live BOOLEAN
-);
-CREATE TABLE IF NOT EXISTS sources (
-  source VARCHAR, namespace VARCHAR, shape VARCHAR, hash VARCHAR, version VARCHAR, notes INTEGER,
-  live INTEGER, position BIGINT, lines BIGINT, read_at VARCHAR
-);
-"""
-_NOTE_TYPES: Final = "VARCHAR BIGINT BIGINT VARCHAR VARCHAR VARCHAR VARCHAR BOOLEAN"
+_NOTE_TYPES: Final = "VARCHAR BIGINT BIGINT VARCHAR VARCHAR VARCHAR VARCHAR VARCHAR BOOLEAN"
 _SOURCE_TYPES: Final = (
     "VARCHAR VARCHAR VARCHAR VARCHAR VARCHAR INTEGER INTEGER BIGINT BIGINT VARCHAR"
 )
 
+SOURCE_PART: Final = "source_part"
+"""The property that says which part of its source a note is of."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceNote:
-    """A note that an importer made of a source. `fingerprint`: of its body as it is now. `live`:
-    neither superseded nor expired."""
+    """A note that an importer made of a source. `part`: which of several things it is of the
+    source, "" when that does not matter. `fingerprint`: of its body as it is now. `live`: neither
+    superseded nor expired."""
 
     path: str
     source: str
     hash: str
     version: str
+    part: str
     fingerprint: str
     live: bool
 
@@ -93,7 +88,12 @@ class Registry:
         if nothing is not None and nothing.hash == digest:
             return nothing.version
         known = [note.version for note in self._notes.get(source, ()) if note.hash == digest]
-        return max(known, default=None)
+        return max(known, key=_age, default=None)
+
+    def has_made(self, source: str, digest: str, version: str) -> bool:
+        """Did a pass of this version make a note of this content, be it in force or not?"""
+        made = self._notes.get(source, ())
+        return any((note.hash, note.version) == (digest, version) for note in made)
 
     def cursor_of(self, source: str) -> Cursor | None:
         return self.records.cursors.get(source)
@@ -105,12 +105,11 @@ def bring_up_to_date(store: IndexStore, backend: StorageBackend) -> Registry:
     `personal/` is passed over. Raises StorageError, StoreUnreachable, IndexBusy.
     """
     with store.transaction() as connection:
-        connection.execute(_TABLES)
         known = {
             row[0]: row
             for row in connection.execute(
-                "SELECT path, size, mtime_ns, source, source_hash, source_version, fingerprint, "
-                "live FROM source_notes"
+                "SELECT path, size, mtime_ns, source, source_hash, source_version, part, "
+                "fingerprint, live FROM source_notes"
             ).fetchall()
         }
     rows: list[tuple[object, ...]] = []
@@ -145,10 +144,11 @@ def _read(
     source = _source_of(frontmatter)
     version = properties.text_of(frontmatter, "source_version") or ""
     if source is None or not version:
-        return (place.key, size, mtime_ns, "", "", "", "", False)
+        return (place.key, size, mtime_ns, "", "", "", "", "", False)
     digest = properties.text_of(frontmatter, "source_hash") or ""
+    part = properties.text_of(frontmatter, SOURCE_PART) or ""
     body = body_fingerprint(data, frontmatter)
-    return (place.key, size, mtime_ns, source, digest, version, body, is_live(frontmatter))
+    return (place.key, size, mtime_ns, source, digest, version, part, body, is_live(frontmatter))
 
 
 def _source_of(frontmatter: Frontmatter) -> str | None:
@@ -162,8 +162,15 @@ def _source_of(frontmatter: Frontmatter) -> str | None:
 
 
 def _note(row: Sequence[object]) -> SourceNote:
-    path, _, _, source, digest, version, body, live = row
-    return SourceNote(str(path), str(source), str(digest), str(version), str(body), bool(live))
+    path, _, _, *texts, live = row
+    source, digest, version, part, body = map(str, texts)
+    return SourceNote(str(path), source, digest, version, part, body, bool(live))
+
+
+def _age(version: str) -> tuple[str, int]:
+    """Such as ingest-10, which comes after ingest-9."""
+    name, _, number = version.rpartition("-")
+    return (name, int(number)) if number.isascii() and number.isdecimal() else (version, 0)
 
 
 def _sources(notes: Sequence[SourceNote], records: SourceRecords) -> list[Source]:
@@ -182,7 +189,7 @@ def _sources(notes: Sequence[SourceNote], records: SourceRecords) -> list[Source
             )  # fmt: skip
             continue
         in_force = max(
-            (note for note in made if note.live), key=lambda note: note.version, default=None
+            (note for note in made if note.live), key=lambda note: _age(note.version), default=None
         )
         if in_force is not None or nothing is None:
             newest = in_force or made[-1]
