@@ -25,6 +25,7 @@ from agentm_assets.cli import (
     hook_help,
     idea,
     index,
+    ingest,
     init,
     install,
     mcp_help,
@@ -36,6 +37,7 @@ from agentm_assets.cli import (
     revert,
     review,
     rules,
+    sources,
     state,
     status,
     task,
@@ -89,6 +91,8 @@ app.command("forget")(forget.command)
 app.command("idea")(idea.command)
 app.command("door")(door.command)
 app.command("trace")(trace.command)
+app.command("ingest")(ingest.command)
+app.command("sources")(sources.command)
 app.add_typer(project.app, name="project")
 app.add_typer(task.app, name="task")
 app.add_typer(state.app, name="state")
