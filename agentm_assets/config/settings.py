@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from agentm_assets.config import directories
+from agentm_assets.config.dreaming_table import DreamingTable
 from agentm_assets.config.enrichment_table import EnrichmentTable
 from agentm_assets.config.errors import ConfigError
 from agentm_assets.config.models_table import ModelsTable, named_model
@@ -110,6 +111,7 @@ class ProfileTable(_Table):
     entities: EntitiesTable = EntitiesTable()
     models: ModelsTable = ModelsTable()
     enrichment: EnrichmentTable = EnrichmentTable()
+    dreaming: DreamingTable = DreamingTable()
 
 
 class AgentmFile(_Table):
@@ -157,6 +159,7 @@ class Settings(BaseSettings):
     entities: EntitiesTable = EntitiesTable()
     models: ModelsTable = ModelsTable()
     enrichment: EnrichmentTable = EnrichmentTable()
+    dreaming: DreamingTable = DreamingTable()
 
     @classmethod
     def settings_customise_sources(
@@ -191,6 +194,7 @@ class Settings(BaseSettings):
             "entities": chosen.entities,
             "models": _models(env, chosen.models),
             "enrichment": chosen.enrichment,
+            "dreaming": chosen.dreaming,
         }
         values |= _Variables(cls, env)()
         try:

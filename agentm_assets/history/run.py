@@ -151,6 +151,10 @@ class Run:
         """The files that were changed so far, one entry each, in the order of the first write."""
         return tuple(self._changes.values())
 
+    def has_written(self, locator: Locator) -> bool:
+        """Did the run change that file?"""
+        return locator.key in self._changes
+
     def write(self, locator: Locator, data: bytes, *, expect: str | Absent) -> str:
         """Put the whole file through the seam, and note it. Returns the content hash.
 

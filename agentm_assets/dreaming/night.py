@@ -1,0 +1,73 @@
+"""What every stage of a night is given."""
+
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import duckdb
+
+from agentm_assets.config.dreaming_table import DreamingTable
+from agentm_assets.config.vault import VaultLocation
+from agentm_assets.contract.excludes import is_excluded
+from agentm_assets.contract.rules import LoadedRules
+from agentm_assets.contract.spaces import is_in_space, is_model_exempt
+from agentm_assets.dreaming.budget import MutationBudget
+from agentm_assets.index.embed import TextEmbedder
+from agentm_assets.index.store import IndexStore
+from agentm_assets.models.spend import SpendLog
+from agentm_assets.models.tiers import Tiers
+from agentm_assets.storage.locator import Locator
+from agentm_assets.storage.personal import is_personal
+from agentm_assets.storage.seam import StorageBackend
+
+
+def index_nothing(paths: Collection[str]) -> None:
+    """For a night whose index somebody else brings up to date."""
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """One night over one vault.
+
+    `night_id` is that of the run; stages that run alone later in the same run share its budget.
+    `now` stands still for the whole night. `models` None: nothing may be asked. `embedder` gives
+    the embedder, None where there is none; it is opened by the first stage that calls it.
+    `reindex` brings the index in line with files that were just written.
+    """
+
+    location: VaultLocation
+    backend: StorageBackend
+    store: IndexStore
+    rules: LoadedRules
+    now: datetime
+    night_id: str
+    limits: DreamingTable = field(default_factory=DreamingTable)
+    models: Tiers | None = None
+    spend: SpendLog | None = None
+    embedder: Callable[[], TextEmbedder | None] = field(default=lambda: None)
+    reindex: Callable[[Collection[str]], None] = index_nothing
+
+    def index(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        """A transaction on the index. Keep it short: compute outside of it."""
+        return self.store.transaction()
+
+    @property
+    def budget(self) -> MutationBudget:
+        return MutationBudget(self.limits.mutations_per_night, self.limits.mutations_per_stage)
+
+    def is_open(self, path: str) -> bool:
+        """May the note be read by a model, and named on a derived page? Never one of `personal/`,
+        by whatever name or link, nor one of a space that is closed to models."""
+        return not self.is_closed(path)
+
+    def is_closed(self, path: str) -> bool:
+        return (
+            is_in_space(path, _PERSONAL)
+            or is_model_exempt(path, self.rules.rules)
+            or is_excluded(path, self.rules.rules.excludes)
+            or is_personal(Locator(path))
+        )
+
+
+_PERSONAL = frozenset({"personal"})
