@@ -1,0 +1,60 @@
+"""A line of a note as it may stand on a derived page: without markup that would act there."""
+
+import re
+from typing import Final
+
+from agentm_assets.privacy.found import CONTACTS
+from agentm_assets.privacy.scrub import PLACEHOLDER, restore, scrub
+from agentm_assets.projects.document import one_line
+
+LONGEST: Final = 280
+"""Characters of a note that a list shows: about two lines."""
+
+_WIKILINK = re.compile(r"!?\[\[([^\[\]\r\n|]{1,300})(?:\\?\|([^\[\]\r\n]{1,300}))?\]\]")
+_LINK = re.compile(r"!?\[([^\[\]\r\n]{0,300})\]\([^()\r\n]{0,500}\)")
+_MARKER = re.compile(
+    r"\A(?:[ \t>]*(?:[-*+]|\d{1,9}[.)])?[ \t]+(?:\[[ xX]\][ \t])?|[ \t>]+|#{1,6}[ \t]+)"
+)
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?\u2026])[\"'\u201d\u2019)]*[ \t]+(?=[^\sa-z])|(?<=[\u3002\uff01\uff1f])"
+)
+_ACTING: Final = (("[", " "), ("]", " "), ("<", "&lt;"), ("{{", "{ {"), ("%%", "%"), ("::", ":"))
+"""What note editors and this one obey, and what stands instead."""
+
+
+def quotable(text: str) -> str:
+    """The text on one line, links by their labels, nothing in it that a page obeys, at most LONGEST
+    characters. "" when it would show a secret."""
+    cleared = _LINK.sub(r"\1", _WIKILINK.sub(lambda m: m[2] or m[1], text))
+    cleared = one_line(_MARKER.sub("", cleared))
+    scrubbed = scrub(cleared)
+    if any(found[1] not in CONTACTS for found in PLACEHOLDER.finditer(scrubbed.text)):
+        return ""
+    cleared = restore(scrubbed.text, scrubbed)
+    for marks, instead in _ACTING:
+        cleared = cleared.replace(marks, instead)
+    if cleared.count("`") % 2:
+        cleared = cleared.replace("`", "'")
+    return shortened(" ".join(cleared.split()))
+
+
+def shortened(text: str) -> str:
+    """At most LONGEST characters, cut between words where there are any."""
+    if len(text) <= LONGEST:
+        return text
+    cut = text[: LONGEST - 1]
+    blank = cut.rfind(" ")
+    return (cut[:blank] if blank > LONGEST // 2 else cut).rstrip(" ,;:") + "\u2026"
+
+
+def sentence_around(text: str, at: int) -> str:
+    """The sentence of the line in which the character at `at` stands."""
+    start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+    ends = [end for end in (text.find("\n", at), text.find("\r", at)) if end >= 0]
+    line = text[start : min(ends, default=len(text))]
+    first = 0
+    for found in _SENTENCE_END.finditer(line):
+        if found.end() > at - start:
+            return line[first : found.start()]
+        first = found.end()
+    return line[first:]
