@@ -1,0 +1,1 @@
+"""Reports: what the vault is, what the night did, and what waits for the operator."""

@@ -1,0 +1,1 @@
+"""The memory graph: notes and the links between them, as a picture and as a page."""

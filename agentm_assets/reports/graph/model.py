@@ -1,0 +1,102 @@
+"""Which notes and links the memory graph shows. Read from the tables of the index."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import duckdb
+
+from agentm_assets.contract.excludes import is_excluded
+from agentm_assets.contract.rules_model import StorageRules
+from agentm_assets.contract.spaces import is_model_exempt
+
+MOST_NOTES: Final = 400
+"""Notes in the picture: more are a cloud without shapes, and the layout takes the square of it."""
+
+GROUPS: Final = (
+    *("semantic", "procedural", "episodic", "entities", "crystallized", "mocs"),
+    *("calendar", "projects", "desk", "standards", "other"),
+)
+"""What a note is coloured by: its memory class, else its space."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A note. `degree`: the notes that it links to or that link to it, whether shown or not."""
+
+    path: str
+    title: str
+    group: str
+    degree: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryGraph:
+    """`nodes` in path order, `edges` as pairs of their positions, each pair once and in order.
+    `left_out`: linked notes that are not shown since others have more links. `unlinked`: notes
+    without any link."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[tuple[int, int], ...]
+    left_out: int
+    unlinked: int
+
+    @property
+    def hubs(self) -> tuple[Node, ...]:
+        """The nodes, the one with the most links first."""
+        return tuple(sorted(self.nodes, key=lambda node: (-node.degree, node.path)))
+
+
+def read_graph(
+    connection: duckdb.DuckDBPyConnection, rules: StorageRules | None, most: int = MOST_NOTES
+) -> MemoryGraph:
+    """The graph of the vault, without spaces that are closed to passes, what `excludes` hides,
+    and pages that list the vault rather than remember. `rules` None: while they are broken."""
+    notes: dict[str, tuple[str, str]] = {}
+    for path, title, space, memory_class, generated in connection.execute(_NOTES).fetchall():
+        if generated and memory_class is None:
+            continue
+        if is_closed(path, rules):
+            continue
+        notes[path] = (title, memory_class or space)
+    return graph_of(notes, connection.execute(_LINKS).fetchall(), most)
+
+
+def is_closed(path: str, rules: StorageRules | None) -> bool:
+    """Is the note one that no derived page may name?"""
+    if rules is None:
+        return is_model_exempt(path, _NoRules())
+    return is_model_exempt(path, rules) or is_excluded(path, rules.excludes)
+
+
+def graph_of(
+    notes: dict[str, tuple[str, str]], links: Iterable[tuple[str, str]], most: int
+) -> MemoryGraph:
+    """`notes`: path -> title and group; `links`: pairs of paths, in any order and number."""
+    beside: defaultdict[str, set[str]] = defaultdict(set)
+    for path, target in links:
+        if path != target and path in notes and target in notes:
+            beside[path].add(target)
+            beside[target].add(path)
+    ranked = sorted(beside, key=lambda path: (-len(beside[path]), path))
+    shown = sorted(ranked[:most])
+    at = {path: number for number, path in enumerate(shown)}
+    nodes = tuple(Node(path, *notes[path], len(beside[path])) for path in shown)
+    edges = tuple(
+        (at[path], other)
+        for path in shown
+        for other in sorted(at[target] for target in beside[path] if target in at)
+        if at[path] < other
+    )
+    return MemoryGraph(nodes, edges, len(ranked) - len(shown), len(notes) - len(ranked))
+
+
+class _NoRules:
+    contract_exempt_spaces = ()
+    model_exempt_spaces = ()
+    dampened_spaces = ()
+
+
+_NOTES = "SELECT path, title, space, memory_class, generated FROM notes ORDER BY path"
+_LINKS = "SELECT path, resolved_path FROM links WHERE resolved_path IS NOT NULL"
