@@ -26,8 +26,8 @@ _SYSTEM_STEPS: Final = names("""
 _WRITING_TOOLS: Final = frozenset(
     {"write_to_file", "replace_file_content", "multi_replace_file_content", "edit_file"}
 )
-_ASKED: Final = re.compile(r"<USER_REQUEST>(.*?)</USER_REQUEST>", re.DOTALL)
-_WRAPPED: Final = re.compile(r"<([A-Z_]{4,40})>.*?</\1>", re.DOTALL)
+_OPENED, _CLOSED = "<USER_REQUEST>", "</USER_REQUEST>"
+_WRAPPED: Final = re.compile(r"<[A-Z_]{4,40}>")
 _FOLDER: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,199}")
 
 
@@ -74,8 +74,11 @@ def _content(record: Record) -> str:
 
 
 def _asked(content: str) -> str:
-    found = _ASKED.search(content)
-    return found[1] if found else _WRAPPED.sub("", content)
+    """The operator's own words, without what the host adds around or behind them."""
+    start = content.find(_OPENED)
+    if start >= 0:
+        return content[start + len(_OPENED) :].partition(_CLOSED)[0]
+    return _WRAPPED.split(content, maxsplit=1)[0]
 
 
 def _path(given: object) -> str:

@@ -37,7 +37,7 @@ _NOT_SAID: Final = re.compile(r"<|# AGENTS\.md instructions")
 """How messages begin that stand in the operator's name and are the host's."""
 
 _PATCHED: Final = re.compile(
-    r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.{1,400}?)\s*$", re.M
+    r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.{1,400})$", re.MULTILINE
 )
 
 
@@ -126,7 +126,7 @@ def _patched(item: Record) -> Iterator[str]:
             continue
         for text in _texts_in(given):
             for match in _PATCHED.finditer(text):
-                yield match[1]
+                yield match[1].strip()
 
 
 def _texts_in(given: str) -> Iterator[str]:

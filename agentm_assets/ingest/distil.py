@@ -19,9 +19,10 @@ from agentm_assets.ingest.draft import OUTCOME, Draft
 from agentm_assets.ingest.key_sentences import key_sentences
 from agentm_assets.ingest.mail import Mail
 from agentm_assets.ingest.masking import masked, plain
-from agentm_assets.ingest.prose import shortened
+from agentm_assets.ingest.prose import running, sentences, shortened
 from agentm_assets.ingest.statements import Statement, statements
 from agentm_assets.ingest.web import Page
+from agentm_assets.ledger.source_records import Cursor
 from agentm_assets.traces.session import MAX_LIST_ITEMS, Session, session_of
 
 MOST_STATEMENTS: Final = 40
@@ -36,6 +37,8 @@ _FILES: Final = 12
 _MAIL_CHARACTERS: Final = 1_200
 _PAGE_CHARACTERS: Final = 1_500
 _FEWEST_WORDS: Final = 8
+_FEWEST_PAGE_WORDS: Final = 25
+"""What is left of a page without an article (a login, an error) is its menu."""
 _CONTEXT_CHARACTERS: Final = 200_000
 _MENTIONS_CHARACTERS: Final = 50_000
 _BLANKS: Final = re.compile(r"\s+")
@@ -46,10 +49,12 @@ IsPrivate = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Distilled:
-    """`session`: for the calendar, None when the operator said nothing."""
+    """`session`: for the calendar, None when the operator said nothing. `title`: what a session is
+    about."""
 
     drafts: tuple[Draft, ...]
     session: Session | None = None
+    title: str = ""
 
 
 def distil_session(
@@ -57,12 +62,12 @@ def distil_session(
     agent: str,
     source: str,
     session_id: str,
-    started: str,
+    earlier: Cursor | None,
     now: datetime,
     is_private: IsPrivate,
 ) -> Distilled:
-    """The trace and the memories of what a reading of a log told. `started`: what an earlier
-    reading took for the beginning, "" at the first one."""
+    """The trace and the memories of what a reading of a log told. `earlier`: the cursor of the
+    reading before."""
     said = list(account.said.values())
     found: list[tuple[Said, Statement]] = []
     for each in said:
@@ -70,8 +75,9 @@ def distil_session(
     found = found[:MOST_STATEMENTS]
     answer = account.last_answer
     outcome = _outcome(answer)
+    known = earlier.title if earlier is not None else ""
     texts = [
-        shortened(account.title or account.first_prompt, _TITLE_CHARACTERS),
+        shortened(account.title or account.first_prompt or known, _TITLE_CHARACTERS),
         shortened(account.first_prompt, _ASKED_CHARACTERS),
         outcome,
         *(statement.text for _, statement in found),
@@ -81,15 +87,15 @@ def distil_session(
         plain(text) for text in masked(texts, rest[:_CONTEXT_CHARACTERS])
     )
     touched = tuple(path for path in account.touched if not is_private(path))
-    begun = _moment(started or account.started, now)
+    begun = _moment((earlier.started if earlier is not None else "") or account.started, now)
     ended = _moment(account.ended, now)
     tags = _tags(account.folder)
     drafts = [
-        _draft(source, text, text, _moment(each.at, ended), statement.type, tags)
+        _draft(source, sentences(text)[0], text, _moment(each.at, ended), statement.type, tags)
         for (each, statement), text in zip(found, stated, strict=True)
         if text
     ]
-    if outcome and account.prompts:
+    if outcome and (account.prompts or known):
         files = ", ".join(f"`{path.replace('`', ' ')}`" for path in touched[:_FILES])
         more = len(touched) - _FILES
         listed = f"\n\nFiles: {files}{f' and {more} more' if more > 0 else ''}" if files else ""
@@ -120,14 +126,15 @@ def distil_session(
             },
             now,
         )
-    return Distilled(_without_repeats(drafts), session)
+    return Distilled(_without_repeats(drafts), session, title)
 
 
 def distil_mail(mail: Mail, source: str, now: datetime) -> Distilled:
-    """One memory of a mail, none of one that holds hardly a word or that a machine sent."""
-    if mail.is_automatic:
+    """One memory of a mail, none of one that holds hardly a word or that a machine sent, nor of
+    what has no head of a mail."""
+    if mail.is_automatic or not (mail.sender or mail.subject):
         return Distilled(())
-    found = "\n\n".join(key_sentences(mail.text, _MAIL_CHARACTERS))
+    found = running(key_sentences(mail.text, _MAIL_CHARACTERS))
     if len(found.split()) < _FEWEST_WORDS:
         return Distilled(())
     texts = (mail.subject, mail.sender, mail.recipients, found, ", ".join(mail.attached))
@@ -148,8 +155,8 @@ def distil_mail(mail: Mail, source: str, now: datetime) -> Distilled:
 
 def distil_page(page: Page, source: str, now: datetime) -> Distilled:
     """One memory of a web page, none of one with hardly a word."""
-    found = "\n\n".join(key_sentences(page.text, _PAGE_CHARACTERS, count=10))
-    if len(found.split()) < _FEWEST_WORDS:
+    found = running(key_sentences(page.text, _PAGE_CHARACTERS, count=10))
+    if len(found.split()) < _FEWEST_PAGE_WORDS:
         return Distilled(())
     headings = [f"- {shortened(each, 100)}" for each in page.headings[:_FILES]]
     texts = (page.title, page.author, page.site, page.description, found, "\n".join(headings))
@@ -171,8 +178,7 @@ def distil_page(page: Page, source: str, now: datetime) -> Distilled:
 def _outcome(answer: Said | None) -> str:
     if answer is None:
         return ""
-    found = key_sentences(answer.text, _OUTCOME_CHARACTERS, count=10)
-    text = "\n\n".join(found)
+    text = running(key_sentences(answer.text, _OUTCOME_CHARACTERS, count=10))
     return text if len(text) >= _FEWEST_OUTCOME_CHARACTERS else ""
 
 

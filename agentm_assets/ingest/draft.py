@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 OUTCOME: Final = "outcome"
-"""`Draft.part` of what came of a session: there is one a session, and a later one replaces it."""
+"""`Draft.part` of what came of a session, or of a stretch of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, get_args
 
 from agentm_assets.ingest import antigravity, claude_code, codex, gemini
 from agentm_assets.ingest.account import Account, Record
+from agentm_assets.ingest.tail import MOST_LINE_BYTES
 
 Kind = Literal["claude-code", "codex", "gemini", "antigravity", "mail", "web"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -17,6 +18,7 @@ MOST_DOCUMENT_BYTES: Final = 256 * 1024 * 1024
 
 _HEAD_LINES: Final = 200
 _HEAD_BYTES: Final = 8 * 1024 * 1024
+"""Of lines that name no session, after which no more are looked at."""
 _SNIFFED: Final = 4_096
 _HEADER: Final = re.compile(
     rb"\A(?:>?From [^\r\n]*\r?\n)?(?:[!-9;-~]+:[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*\r?\n){2,}"
@@ -104,7 +106,7 @@ def _session_log(file: Path, readers: Mapping[Kind, Reader]) -> Sniffed | None:
     kind: Kind | None = None
     session, read = "", 0
     with file.open("rb") as lines:
-        for number, line in enumerate(iter(lambda: lines.readline(_HEAD_BYTES), b"")):
+        for number, line in enumerate(iter(lambda: lines.readline(MOST_LINE_BYTES), b"")):
             read += len(line)
             if number == 0 and (document := _document(file, line)) is not None:
                 if "gemini" in readers and gemini.is_record(document):
@@ -143,7 +145,7 @@ def _own_id(file: Path, first: str) -> str:
 def _document(file: Path, first: bytes) -> dict[str, Any] | None:
     """The whole file as one object that holds messages, when its first line is not one by itself or
     the only one."""
-    if _object(first) is not None and b'"messages"' not in first:
+    if file.suffix == ".jsonl" or (_object(first) is not None and b'"messages"' not in first):
         return None
     if file.stat().st_size > MOST_DOCUMENT_BYTES:
         return None

@@ -31,6 +31,7 @@ _ATTRIBUTION: Final = re.compile(
     re.IGNORECASE,
 )
 _SIGNATURE: Final = re.compile(r"-- ?|(?:Sent|Gesendet) (?:from|von) (?:my|meinem) .{1,40}")
+_QUOTED_FROM: Final = re.compile(rb"^>(>*From )", re.MULTILINE)  # RFC 4155, as mboxrd has it
 _REPLY: Final = re.compile(r"(?:(?:re|aw|fw|fwd|wg|sv|antw)(?:\[\d+\])? ?: ?)+", re.IGNORECASE)
 _BROKEN: Final = (MessageError, HeaderParseError, ValueError, LookupError, TypeError)
 _BROKEN_HEADER: Final = (*_BROKEN, AttributeError, IndexError)
@@ -81,8 +82,9 @@ def mails_in(file: Path) -> Iterator[bytes | None]:
     """The mails of an mbox, one by one; None for one that is too large. Raises OSError."""
     with closing(mailbox.mbox(file, create=False)) as box:
         for key in box.iterkeys():
-            start, end = box._toc[key]  # type: ignore[attr-defined]  # to weigh before reading
-            yield box.get_bytes(key) if end - start <= MOST_BYTES else None
+            with box.get_file(key) as part:
+                data = part.read(MOST_BYTES + 1)
+            yield _QUOTED_FROM.sub(rb"\1", data) if len(data) <= MOST_BYTES else None
 
 
 def _header(message: EmailMessage, name: str) -> str:
@@ -94,7 +96,7 @@ def _header(message: EmailMessage, name: str) -> str:
 
 
 def _people(message: EmailMessage, *names: str) -> str:
-    found = getaddresses([_header(message, name) for name in names], strict=False)
+    found = getaddresses([_header(message, name) for name in names])
     shown = [f"{name} <{address}>" if name else address for name, address in found if address]
     return ", ".join(" ".join(each.split()) for each in shown[:_PEOPLE])
 

@@ -59,6 +59,15 @@ def sentences(paragraph: str) -> list[str]:
     return [sentence for sentence in found if sentence]
 
 
+def running(found: list[str]) -> str:
+    """Sentences as running text; what does not end like one, such as an item of a list, ends its
+    line."""
+    parts = [
+        each if each.endswith((".", "!", "?", "\u2026", ":")) else f"{each}\n" for each in found
+    ]
+    return " ".join(parts).replace("\n ", "\n").strip()
+
+
 def shortened(text: str, most: int) -> str:
     """At most `most` characters on one line, cut between words, with an ellipsis."""
     text = " ".join(text.split())

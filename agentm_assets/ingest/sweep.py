@@ -316,7 +316,7 @@ class _Sweep:
             reader.agent,
             source,
             session,
-            started,
+            cursor,
             self.now,
             lambda path: is_private(self.location.root, path),
         )
@@ -324,8 +324,10 @@ class _Sweep:
             report,
             distilled.drafts,
             distilled.session,
-            new_cursor,
+            replace(new_cursor, title=distilled.title),
             replaces_all=again,
+            # Without a word of the operator it is the same work that went on.
+            replaces_part=not account.prompts,
             reinforces=not again and not tail.restarted,
         )
 

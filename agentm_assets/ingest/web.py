@@ -9,11 +9,10 @@ from agentm_assets.ledger.source_ids import NoSource, source_id
 
 MOST_BYTES: Final = 10 * 1024 * 1024
 
-_HEADING: Final = re.compile(r"^#{1,4}[ \t]+(\S.*?)[ \t#]*$", re.MULTILINE)
+_HEADING: Final = re.compile(r"^#{1,4}[ \t]+(\S.*)$", re.MULTILINE)
 _SAVED_FROM: Final = re.compile(
     rb"<!-- saved from url=\(\d{1,6}\)(https?://[^\s\"'<>]{1,2000}) ?-->", re.IGNORECASE
 )
-_TAGS: Final = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^<>]*>", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +48,7 @@ def read_page(data: bytes) -> Page:
             include_comments=False,
             include_formatting=True,
             with_metadata=True,
+            date_extraction_params={"extensive_search": False, "original_date": True},
             config=config,
         )
     except (LxmlError, ValueError, AssertionError):
@@ -65,7 +65,7 @@ def read_page(data: bytes) -> Page:
         site=_line(told.get("sitename")),
         date=_line(told.get("date")),
         description=_line(told.get("description")),
-        headings=tuple(" ".join(each.split()) for each in _HEADING.findall(text)),
+        headings=tuple(" ".join(each.rstrip("# \t").split()) for each in _HEADING.findall(text)),
         text=text,
         digest=sha256(f"{title}\n{text}".encode("utf-8", "replace")).hexdigest(),
     )
@@ -74,7 +74,18 @@ def read_page(data: bytes) -> Page:
 def page_text(html: str) -> str:
     """The words of a piece of HTML, such as a mail's body."""
     text = read_page(html.encode("utf-8", "replace")).text
-    return text or " ".join(_TAGS.sub(" ", html[:200_000]).split())
+    if text or not html.strip():
+        return text
+    from lxml.etree import LxmlError
+    from lxml.html import document_fromstring
+
+    try:
+        tree = document_fromstring(html.encode("utf-8", "replace"))
+    except (LxmlError, ValueError):
+        return ""
+    for element in tree.iter("script", "style"):
+        element.text = None
+    return " ".join(str(tree.text_content()).split())
 
 
 def _line(value: object) -> str:

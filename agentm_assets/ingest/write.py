@@ -46,14 +46,16 @@ PASS = "ingest"
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What one reading of a source gave. `entry`: what the registry is to remember of it.
-    `replaces_all`: its notes take the place of all of the source; else only of those of the same
-    part. `reinforces`: what another source said before is counted there and not written again."""
+    `replaces_all`: its notes take the place of all of the source; `replaces_part`: of those of the
+    same part. `reinforces`: what another source said before is counted there and not written
+    again."""
 
     report: SourceReport
     drafts: tuple[Draft, ...] = ()
     session: Session | None = None
     entry: Entry | None = None
     replaces_all: bool = False
+    replaces_part: bool = False
     reinforces: bool = True
 
 
@@ -231,7 +233,7 @@ class Writer:
             return []
         done: list[str] = []
         for note in self.registry.notes_of(made[0][1].source):
-            successor = _successor(note, made, reading.replaces_all)
+            successor = _successor(note, made, reading)
             if successor is None:
                 continue
             wanted = Wanted("read anew from its source", successor.name[:-3], self.now)
@@ -289,14 +291,14 @@ def _older(wanted: Wanted, data: bytes) -> bytes:
 
 
 def _successor(
-    note: SourceNote, made: Sequence[tuple[Locator, Draft]], replaces_all: bool
+    note: SourceNote, made: Sequence[tuple[Locator, Draft]], reading: Reading
 ) -> Locator | None:
-    if any(place.key == note.path for place, _ in made):
+    if not (reading.replaces_all or reading.replaces_part):
         return None
     same = [place for place, draft in made if draft.part and draft.part == note.part]
     if same:
         return same[0]
-    return made[0][0] if replaces_all else None
+    return made[0][0] if reading.replaces_all else None
 
 
 def _names(stem: str, digest: str) -> Iterable[str]:

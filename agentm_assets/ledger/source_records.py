@@ -36,7 +36,7 @@ class Cursor:
     `head`: sha256 of the first `head_bytes` bytes; `check`: of the last up to 4,096 bytes before
     the position: by the two a renamed log is known again, and one that was written anew is told
     from one that grew. `made`: memories made of it so far. `started`: when the session began, ISO,
-    "" when it does not say. `at`: UTC, ISO 8601.
+    "" when it does not say. `title`: what it was about when it was last read. `at`: UTC, ISO 8601.
     """
 
     source: str
@@ -49,6 +49,7 @@ class Cursor:
     started: str
     version: str
     at: str
+    title: str = ""
 
 
 Entry = NothingFound | Cursor
