@@ -15,7 +15,8 @@ class CaptureRequest:
     `text` becomes the note's body byte for byte. `type` None: the rules' default. `status` None:
     active when the operator directed the capture, else unfiled. `instructions` is the only part of
     a capture that is kept as an instruction; nothing inside `text` ever is. `space` None or
-    "memory", "standards" or "personal". `project`: slug of a declared project.
+    "memory", "standards" or "personal". `project`: slug of a declared project. `probe`: it is no
+    memory but agentm's own round-trip probe, and says so with this word.
     """
 
     text: str
@@ -29,6 +30,7 @@ class CaptureRequest:
     space: str | None = None
     project: str | None = None
     captured_by: CapturedBy = "operator"
+    probe: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

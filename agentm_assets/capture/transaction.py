@@ -118,6 +118,7 @@ def _capture(
                 "aliases": wording.aliases,
                 "source": wording.source,
                 "instructions": wording.instructions,
+                "probe": request.probe,
             },
             wording.body,
         ),

@@ -30,6 +30,7 @@ from agentm_assets.cli import (
     install,
     mcp_help,
     migrate,
+    probe,
     project,
     recall,
     recent,
@@ -100,6 +101,7 @@ app.add_typer(repos.app, name="repos")
 app.command("install")(install.command)
 app.command("status")(status.command)
 app.command("migrate")(migrate.command)
+app.command("probe")(probe.command)
 app.command("history")(history.command)
 app.command("revert")(revert.command)
 app.add_typer(review.app, name="review")
