@@ -43,7 +43,8 @@ def written_page(
         if key in GIVEN_ONCE:
             continue
         if not value:
-            page = remove_key(page, key) if key in held.fields else page
+            gone = key in held.fields and key not in JOINED
+            page = remove_key(page, key) if gone else page
         elif key in JOINED and not isinstance(value, str):
             own = properties.aliases(held)
             known = {name.casefold() for name in own}

@@ -47,6 +47,9 @@ _SHARED: Final = frozenset(
 """Names that many have."""
 
 
+_NAMED: Final = frozenset({"person", "team", "repo"})
+
+
 def name_key(name: str) -> str:
     """`Kern, Dr. Anna` and `Anna Kern` are one name, and so are those that differ in case, accents,
     width, punctuation around words or blanks. Nothing else is: no initial, no nickname."""
@@ -63,9 +66,9 @@ def name_key(name: str) -> str:
 
 def tells_who(kind: str, name: str) -> bool:
     """Whether a name is one thing's alone, so that equal names mean the same thing. For a person it
-    takes a first and a last name: of Annas there are many."""
+    takes a first and a last name: of Annas there are many. Issues are told by their keys alone."""
     key = name_key(name)
-    if not key or key in _SHARED:
+    if not key or key in _SHARED or kind not in _NAMED:
         return False
     if kind != "person":
         return True
