@@ -3,9 +3,25 @@
 from collections.abc import Sequence
 from typing import Final
 
+from agentm_assets.dreaming.pages.calendar_cards import CalendarCards
+from agentm_assets.dreaming.pages.contract_findings import ContractFindings
+from agentm_assets.dreaming.pages.footers import ReferenceFooters
+from agentm_assets.dreaming.pages.mocs import Mocs
+from agentm_assets.dreaming.pages.stubs import Stubs
+from agentm_assets.dreaming.pages.topology import TopologyPage
+from agentm_assets.dreaming.pages.work_maps import ProjectMaps, TaskMap
 from agentm_assets.dreaming.stage import Stage
 
-STAGES: Final[Sequence[Stage]] = ()
+STAGES: Final[Sequence[Stage]] = (
+    ContractFindings(),
+    CalendarCards(),
+    Stubs(),
+    ReferenceFooters(),
+    Mocs(),
+    TaskMap(),
+    ProjectMaps(),
+    TopologyPage(),
+)
 
 
 def stage_named(name: str) -> Stage | None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from agentm_assets.contract.edit import EditRefused
 from agentm_assets.dreaming import records
 from agentm_assets.dreaming.breaker import Verdict, judge
+from agentm_assets.dreaming.derived_page import OperatorsPage
 from agentm_assets.dreaming.night import Night
 from agentm_assets.dreaming.records import StageRecord
 from agentm_assets.dreaming.stage import Applied, Change, Leave, Plan, Stage, StageReport
@@ -31,6 +32,7 @@ from agentm_assets.storage.seam import (
 )
 
 PASS_PREFIX = "dream"
+_REASONS = (Leave, OperatorsPage, EditRefused, RegionDamaged)
 
 
 def run_stage(
@@ -119,7 +121,7 @@ def _effective(night: Night, plan: Plan) -> tuple[list[Change], set[str], dict[s
             continue
         try:
             changed = change.build(held) != held
-        except (Leave, EditRefused, RegionDamaged) as error:
+        except _REASONS as error:
             failed[key] = _reason(error)
             continue
         if changed:
@@ -176,7 +178,7 @@ def _make(night: Night, run: Run, change: Change, done: _Done) -> str | None:
             run.rewrite(change.locator, change.build)
     except FileExistsError:
         return "name-taken"
-    except (Leave, EditRefused, RegionDamaged) as error:
+    except _REASONS as error:
         return _reason(error)
     except (ConcurrentModificationError, OwnershipLost, FileNotFoundError):
         return "changed-meanwhile"
@@ -192,6 +194,8 @@ def _make(night: Night, run: Run, change: Change, done: _Done) -> str | None:
 def _reason(error: Exception) -> str:
     if isinstance(error, Leave):
         return str(error)
+    if isinstance(error, OperatorsPage):
+        return "operators-page"
     return "marks-damaged" if isinstance(error, RegionDamaged) else "uneditable"
 
 

@@ -4,6 +4,7 @@ from pathlib import PurePosixPath
 
 from agentm_assets.contract import properties
 from agentm_assets.contract.fingerprint import fingerprint
+from agentm_assets.contract.footer import strip_footer
 from agentm_assets.contract.frontmatter import Frontmatter, read_frontmatter
 from agentm_assets.contract.spaces import space_of
 from agentm_assets.enrichment.reenrichment import UNTOUCHED, Past
@@ -51,8 +52,8 @@ def subject_of(
 
 
 def body_of(data: bytes, frontmatter: Frontmatter) -> str:
-    """The body as text; what is no UTF-8 is shown as U+FFFD."""
-    return data[frontmatter.body_start :].decode("utf-8", "replace")
+    """The body as text, without its footer; what is no UTF-8 is shown as U+FFFD."""
+    return strip_footer(data[frontmatter.body_start :]).decode("utf-8", "replace")
 
 
 def was_judged(subject: Subject) -> bool:

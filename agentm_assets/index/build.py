@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from agentm_assets.contract import properties
 from agentm_assets.contract.findings import Finding
 from agentm_assets.contract.fingerprint import fingerprint
+from agentm_assets.contract.footer import without_footer
 from agentm_assets.contract.frontmatter import Frontmatter, read_frontmatter
 from agentm_assets.contract.lines import line_starts
 from agentm_assets.contract.note import validate_note
@@ -52,6 +53,8 @@ def build_note(
 
     Links come out unresolved: that needs the other notes.
     """
+    size = len(data)
+    data = without_footer(data)
     frontmatter = read_frontmatter(data)
     text = data.decode("utf-8", "surrogateescape")
     offsets = _byte_offsets(text)
@@ -74,7 +77,7 @@ def build_note(
     context = _entity_context(frontmatter, data)
     mentions = extract_entities(text, masked, context, offsets, body_start=body_start)
     return IndexedNote(
-        note=_note_row(entry, data, content_hash, frontmatter, title, tags),
+        note=_note_row(entry, data, size, content_hash, frontmatter, title, tags),
         chunks=tuple(_chunk_row(entry.path, title, names, tags, chunk) for chunk in chunks),
         links=tuple(_link_row(entry.path, link) for link in links),
         entities=tuple(EntityRow(entry.path, mention) for mention in mentions),
@@ -112,6 +115,7 @@ def _size(text: str) -> int:
 def _note_row(
     entry: FileEntry,
     data: bytes,
+    size: int,
     content_hash: str,
     frontmatter: Frontmatter,
     title: str,
@@ -127,7 +131,7 @@ def _note_row(
     return NoteRow(
         path=entry.path,
         content_hash=content_hash,
-        size=len(data),
+        size=size,
         mtime_ns=entry.mtime_ns,
         space=place.space,
         memory_class=place.memory_class,

@@ -47,20 +47,20 @@ class Estate:
         place.write_bytes(text.encode() if isinstance(text, str) else text)
         return path
 
-    def memory(self, slug: str, body: str, **properties: Any) -> str:
+    def memory(self, name: str, body: str, /, **properties: Any) -> str:
         """An active memory. Returns its path."""
         memory_class = properties.pop("memory_class", "semantic")
         written = {
             "type": "reference",
             "status": "active",
             "captured": "2026-06-01T09:00:00Z",
-            "slug": slug,
-            "title": slug.replace("-", " ").capitalize(),
+            "slug": name,
+            "title": name.replace("-", " ").capitalize(),
         } | properties
         lines = [f"{key}: {value}" for key, value in written.items() if value is not None]
         captured = str(written["captured"])
         return self.write(
-            f"Agent/memory/{memory_class}/{captured[:4]}/{captured[5:7]}/{slug}.md",
+            f"Agent/memory/{memory_class}/{captured[:4]}/{captured[5:7]}/{name}.md",
             "\n".join(["---", *lines, "---", body, ""]),
         )
 

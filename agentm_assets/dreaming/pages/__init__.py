@@ -1,0 +1,1 @@
+"""Stages that write pages and footers from the notes alone: no model, same input, same bytes."""
