@@ -109,6 +109,7 @@ def distil_session(
                 "",
                 tags,
                 OUTCOME,
+                core=outcome,
             )
         )
     session = None
@@ -190,8 +191,11 @@ def _draft(
     kind: str,
     tags: tuple[str, ...],
     part: str = "",
+    core: str = "",
 ) -> Draft:
-    digest = sha256(_BLANKS.sub(" ", f"{part}\n{body}").encode("utf-8", "replace")).hexdigest()
+    """`core`: what makes it the same memory when it is told again, where that is not the body."""
+    same = _BLANKS.sub(" ", f"{part}\n{core or body}")
+    digest = sha256(same.encode("utf-8", "replace")).hexdigest()
     return Draft(
         source=source,
         digest=digest,

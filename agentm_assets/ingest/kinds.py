@@ -66,10 +66,13 @@ READERS: Final[Mapping[Kind, Reader]] = {
 @dataclass(frozen=True, slots=True)
 class Sniffed:
     """`session`: the id that the log names, "" when it names none (yet) or is no session.
-    `is_document`: one JSON document and no log of lines. `is_mbox`: many mails."""
+    `folder` and `is_subagent`: what its head says, as in `Account`. `is_document`: one JSON
+    document and no log of lines. `is_mbox`: many mails."""
 
     kind: Kind
     session: str = ""
+    folder: str = ""
+    is_subagent: bool = False
     is_document: bool = False
     is_mbox: bool = False
 
@@ -105,12 +108,17 @@ def _is_page(file: Path, head: bytes) -> bool:
 def _session_log(file: Path, readers: Mapping[Kind, Reader]) -> Sniffed | None:
     kind: Kind | None = None
     session, read = "", 0
+    head = Account()
     with file.open("rb") as lines:
         for number, line in enumerate(iter(lambda: lines.readline(MOST_LINE_BYTES), b"")):
             read += len(line)
             if number == 0 and (document := _document(file, line)) is not None:
                 if "gemini" in readers and gemini.is_record(document):
-                    return Sniffed("gemini", gemini.session_id(document), is_document=True)
+                    gemini.read_head(document, head)
+                    session = gemini.session_id(document)
+                    return Sniffed(
+                        "gemini", session, head.folder, head.is_subagent, is_document=True
+                    )
                 return None
             record = _object(line)
             if record is None:
@@ -118,6 +126,7 @@ def _session_log(file: Path, readers: Mapping[Kind, Reader]) -> Sniffed | None:
             kind = kind or next((k for k, each in readers.items() if each.is_record(record)), None)
             if kind is not None:
                 session = readers[kind].session_id(record)
+                readers[kind].read(record, head)
             if session or number >= _HEAD_LINES or read > _HEAD_BYTES:
                 break
     if kind is None:
@@ -126,7 +135,7 @@ def _session_log(file: Path, readers: Mapping[Kind, Reader]) -> Sniffed | None:
         session = antigravity.session_id_of_path(file.absolute())
     elif kind == "claude-code":
         session = _own_id(file, session)
-    return Sniffed(kind, session)
+    return Sniffed(kind, session, head.folder, head.is_subagent)
 
 
 def _own_id(file: Path, first: str) -> str:

@@ -273,7 +273,7 @@ class _Sweep:
     ) -> Reading:
         reader = READERS[sniffed.kind]
         again = self.asked.again and cursor is not None and cursor.version != VERSION
-        account = Account(session_id=session)
+        account = Account(folder=sniffed.folder, is_subagent=sniffed.is_subagent)
         tail: Tail
         if sniffed.is_document:
             tail = documents.read_document(file, None if again else cursor, account)

@@ -127,9 +127,12 @@ class Writer:
             known = self._known(draft, written)
             if known is not None:
                 path, source = known
-                if source == draft.source or not reading.reinforces:
+                is_own = source == draft.source
+                if is_own and (path.key in written.touched or not reading.replaces_all):
                     continue
-                if self._reinforce(run, path, draft, written):
+                if not is_own and not reading.reinforces:
+                    continue
+                if not is_own and self._reinforce(run, path, draft, written):
                     reinforced_here.append(path.key)
                     continue
             made.append((self._put(run, draft, written), draft))
