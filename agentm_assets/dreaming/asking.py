@@ -87,6 +87,7 @@ class Asking:
         self._closed: Pending | None = None if asker else Pending("no-model", why_not)
         self._silent = 0
         self.used = Asked()
+        self._details: dict[str, None] = {}
         if batches is not None:
             batches.collect()
 
@@ -125,6 +126,8 @@ class Asking:
         found = self._asked(request)
         if isinstance(found, Pending):
             self.used.pending[found.why] = self.used.pending.get(found.why, 0) + 1
+            if found.why not in ("no-model", "in-batch"):
+                self._details[found.detail] = None
         return found
 
     def through(self, keys: Collection[str]) -> None:
@@ -142,7 +145,8 @@ class Asking:
         return handed
 
     def remarks(self) -> tuple[str, ...]:
-        return () if self._batches is None else tuple(self._batches.remarks)
+        """What the operator should hear: why something waits, other than for a batch."""
+        return (*self._details, *(self._batches.remarks if self._batches is not None else ()))
 
     def _asked(self, request: ModelRequest) -> ModelReply | Pending:
         if self._asker is None:

@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, TypeVar
 from agentm_assets.dreaming.asking import Asking, Pending
 from agentm_assets.enrichment.answers import named
 from agentm_assets.enrichment.gates.answer_json import NoAnswer, read_object
-from agentm_assets.enrichment.gates.distinctive import distinctive_tokens
+from agentm_assets.enrichment.gates.distinctive import NUMBER, distinctive_tokens
 from agentm_assets.enrichment.gates.grounding import (
     GROUNDING_SCHEMA,
     SYSTEM,
@@ -188,11 +188,19 @@ def _refuse(sentence: Sentence, sources: Sequence[str], known: str) -> Refused |
             return Refused(
                 f"new-{token.kind}", f"the answer has {token.text[:60]}, which no note has."
             )
+    numbers = _numbers(held)
+    if not _numbers(text) <= numbers:
+        return Refused("new-number", "the answer has a number, which no note has.")
     words = [word for word in _WORD.findall(text.casefold()) if word not in NO_NAMES]
     own = HeldWords(held, ())
     if words and sum(map(own.hold, words)) < LEAST_HELD * len(words):
         return Refused("other-words", "a sentence says what its notes do not speak of.")
     return None
+
+
+def _numbers(text: str) -> set[str]:
+    """All numbers, the small ones as well: `3 valves` must not become four."""
+    return {each.lstrip("0") or "0" for each in NUMBER.findall(text)}
 
 
 def ask_grounded(

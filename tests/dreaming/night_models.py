@@ -33,7 +33,7 @@ def at_once(server: ModelServer) -> Tiers:
     provider = OpenAICompatibleProvider(
         "test-model",
         KEY,
-        base_url=f"{server.url}/v1",
+        base_url=server.url,
         price=Price(1.0, 5.0),
         has_batches=False,
         pace=_pace(),
