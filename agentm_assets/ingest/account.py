@@ -63,12 +63,12 @@ class Account:
         text = text.strip()
         if not text:
             return
-        self.first_prompt = self.first_prompt or text[:MOST_SAID_CHARACTERS]
+        text = _beginning(text, MOST_SAID_CHARACTERS)
+        self.first_prompt = self.first_prompt or text
         known = bool(key) and key in self.said
         self.prompts += not known
         if known or len(self.said) < MOST_SAID:
-            said = Said(text[:MOST_SAID_CHARACTERS], at)
-            self.said[key or f"#{self.prompts}"] = said
+            self.said[key or f"#{self.prompts}"] = Said(text, at)
 
     def answers_with(self, key: str, text: str, at: str) -> None:
         """The agent wrote this. Of its words only the last ones are kept."""
@@ -76,7 +76,7 @@ class Account:
         if not text:
             return
         key = key or f"#{len(self.answers)}"
-        self.answers[key] = Said(text[:MOST_ANSWER_CHARACTERS], at)
+        self.answers[key] = Said(_beginning(text, MOST_ANSWER_CHARACTERS), at)
         while len(self.answers) > 4:
             del self.answers[next(iter(self.answers))]
 
@@ -100,6 +100,14 @@ class Account:
     @property
     def last_answer(self) -> Said | None:
         return next(reversed(self.answers.values()), None)
+
+
+def _beginning(text: str, most: int) -> str:
+    """Cut between words, so that no half of a secret is left that nobody knows as one."""
+    if len(text) <= most:
+        return text
+    words = text[: most + 1].rsplit(None, 1)
+    return words[0] if len(words) == 2 else ""
 
 
 def names(text: str) -> frozenset[str]:

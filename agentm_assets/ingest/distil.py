@@ -74,18 +74,21 @@ def distil_session(
         found += ((each, statement) for statement in statements(each.text))
     found = found[:MOST_STATEMENTS]
     answer = account.last_answer
-    outcome = _outcome(answer)
     known = earlier.title if earlier is not None else ""
+    told = answer.text if answer is not None else ""
     texts = [
-        shortened(account.title or account.first_prompt or known, _TITLE_CHARACTERS),
-        shortened(account.first_prompt, _ASKED_CHARACTERS),
-        outcome,
+        account.title or account.first_prompt or known,
+        account.first_prompt,
+        told,
         *(statement.text for _, statement in found),
     ]
-    rest = "\n".join((*(each.text for each in said), answer.text if answer else ""))
-    title, asked, outcome, *stated = (
+    rest = "\n".join((*(each.text for each in said), told))
+    # Masked before it is shortened: half of a secret is not known as one.
+    title, asked, told, *stated = (
         plain(text) for text in masked(texts, rest[:_CONTEXT_CHARACTERS])
     )
+    title, asked = shortened(title, _TITLE_CHARACTERS), shortened(asked, _ASKED_CHARACTERS)
+    outcome = _outcome(told)
     touched = tuple(path for path in account.touched if not is_private(path))
     begun = _moment((earlier.started if earlier is not None else "") or account.started, now)
     ended = _moment(account.ended, now)
@@ -159,11 +162,12 @@ def distil_page(page: Page, source: str, now: datetime) -> Distilled:
     found = running(key_sentences(page.text, _PAGE_CHARACTERS, count=10))
     if len(found.split()) < _FEWEST_PAGE_WORDS:
         return Distilled(())
-    headings = [f"- {shortened(each, 100)}" for each in page.headings[:_FILES]]
-    texts = (page.title, page.author, page.site, page.description, found, "\n".join(headings))
-    title, author, site, description, text, outline = (
-        plain(each) for each in masked(list(texts), page.text[:_CONTEXT_CHARACTERS])
+    texts = (page.title, page.author, page.site, page.description, found)
+    title, author, site, description, text, *headings = (
+        plain(each)
+        for each in masked([*texts, *page.headings[:_FILES]], page.text[:_CONTEXT_CHARACTERS])
     )
+    outline = "\n".join(f"- {shortened(each, 100)}" for each in headings if each)
     if not text:
         return Distilled(())
     address = source.removeprefix("url:")
@@ -176,10 +180,8 @@ def distil_page(page: Page, source: str, now: datetime) -> Distilled:
     return Distilled((Draft(source, page.digest, name, body, now, "reference"),))
 
 
-def _outcome(answer: Said | None) -> str:
-    if answer is None:
-        return ""
-    text = running(key_sentences(answer.text, _OUTCOME_CHARACTERS, count=10))
+def _outcome(answer: str) -> str:
+    text = running(key_sentences(answer, _OUTCOME_CHARACTERS, count=10))
     return text if len(text) >= _FEWEST_OUTCOME_CHARACTERS else ""
 
 

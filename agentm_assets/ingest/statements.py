@@ -12,6 +12,7 @@ from agentm_assets.ingest.prose import paragraphs, sentences
 StatementType = Literal["preference", "convention", "reference"]
 
 MOST_CHARACTERS: Final = 600
+_READ: Final = 4 * MOST_CHARACTERS  # of a paragraph
 _FEWEST_WORDS: Final = 4
 _LONGEST_SENTENCE: Final = 400
 
@@ -81,7 +82,9 @@ def statements(said: str) -> list[Statement]:
     nothing."""
     found: list[Statement] = []
     for paragraph in paragraphs(said):
-        parts = sentences(paragraph[: 4 * MOST_CHARACTERS])
+        parts = sentences(paragraph[:_READ])
+        if len(paragraph) > _READ:
+            parts.pop()  # cut short
         hits = [(at, kind) for at, part in enumerate(parts) if (kind := _kind(part))]
         if not hits:
             continue

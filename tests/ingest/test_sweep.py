@@ -379,6 +379,26 @@ def test_a_line_of_five_megabytes_and_one_that_is_not_utf8_are_read(
     assert max(map(len, notes)) < 3_000
 
 
+def test_a_secret_is_masked_where_the_text_is_cut(samples: Path, sweep: Sweep, tree: Tree) -> None:
+    """Half a token is none that anybody knows."""
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    log = samples / "cut.jsonl"
+    asked = f"{'Look at the old log of the pump. ' * 7}{token} is the key."
+    pasted = f"{'We never open the valve by hand. ' * 121}abc {token}"
+    answer = f"{ANSWER} {'It ran. ' * 2_476}{token}"
+    log.write_bytes(
+        b"".join(
+            line(role, text, session="cut")
+            for role, text in (("user", asked), ("user", pasted), ("assistant", answer))
+        )
+    )
+    assert asked.index(token) < 240 < asked.index(token) + len(token)
+    assert pasted.index(token) < 4_000 < pasted.index(token) + len(token)
+    assert answer.index(token) < 20_000 < answer.index(token) + len(token)
+    assert len(sweep(log).made) >= 2
+    assert not any(b"ghp_" in data for data in tree().values())
+
+
 def test_while_the_rules_are_broken_nothing_is_typed(
     samples: Path, sweep: Sweep, vault: Path, text_of: Read
 ) -> None:
