@@ -5,6 +5,8 @@ from collections.abc import Mapping
 
 import dagster as dg
 
+from agentm_assets.dreaming.assets import jobs as dreaming_jobs
+from agentm_assets.dreaming.assets import stages
 from agentm_assets.enrichment.assets import coverage, notes, review
 from agentm_assets.enrichment.assets import jobs as enrichment_jobs
 from agentm_assets.evaluation.assets import jobs as evaluation_jobs
@@ -14,6 +16,7 @@ from resources.embedder import EmbedderResource
 from resources.models import ModelsResource
 from resources.progress import ProgressReporter
 from resources.workspace import WorkspaceResource
+from schedules.dreaming import nightly_dream
 from schedules.enrichment import hourly_enrichment, nightly_enrichment
 from schedules.evaluation import daily_recall_scores
 from schedules.index import hourly_reconcile, nightly_verify
@@ -42,14 +45,22 @@ def build_defs(overrides: Mapping[str, object] | None = None) -> dg.Definitions:
             review.review_queue,
             coverage.coverage,
             *scores.ASSETS,
+            *stages.ASSETS,
         ],
         asset_checks=checks.CHECKS,
-        jobs=[*jobs.JOBS, *enrichment_jobs.JOBS, *evaluation_jobs.JOBS, prune_history],
+        jobs=[
+            *jobs.JOBS,
+            *enrichment_jobs.JOBS,
+            *evaluation_jobs.JOBS,
+            *dreaming_jobs.JOBS,
+            prune_history,
+        ],
         sensors=[vault_files, rules_file, failed_runs],
         schedules=[
             hourly_reconcile,
             hourly_enrichment,
             nightly_enrichment,
+            nightly_dream,
             nightly_verify,
             nightly_prune,
             daily_recall_scores,

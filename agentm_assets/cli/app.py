@@ -17,6 +17,7 @@ from agentm_assets.cli import (
     demo,
     doctor,
     door,
+    dream,
     entity,
     evaluate,
     forget,
@@ -28,10 +29,12 @@ from agentm_assets.cli import (
     ingest,
     init,
     install,
+    ledger,
     mcp_help,
     migrate,
     probe,
     project,
+    queue,
     recall,
     recent,
     repos,
@@ -91,6 +94,9 @@ app.command("recent")(recent.command)
 app.command("forget")(forget.command)
 app.command("idea")(idea.command)
 app.command("door")(door.command)
+app.command("dream")(dream.command)
+app.add_typer(ledger.app, name="ledger")
+app.add_typer(queue.app, name="queue")
 app.command("trace")(trace.command)
 app.command("ingest")(ingest.command)
 app.command("sources")(sources.command)

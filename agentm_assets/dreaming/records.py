@@ -28,7 +28,8 @@ class StageRecord:
     the cap left for the next night; `skipped` counts the others by reason. `anomaly`: the breaker
     tripped, nothing was applied and the count is not learned. `waiting_for_model`: targets that
     need a model which nobody configured, or whose batch is under way. `parked`: dead letters that
-    surfaced, "owner: target (error)". `measured`: the numbers of a meter. `at`: UTC, ISO 8601.
+    surfaced, "owner: target (error)". `measured`: the numbers of a meter. `error`: why it could
+    not be run, "" when it was. `at`: UTC, ISO 8601.
     """
 
     night: str
@@ -48,6 +49,7 @@ class StageRecord:
     parked: Sequence[str] = ()
     measured: Mapping[str, Measured] = field(default_factory=dict)
     spent: Mapping[str, Measured] = field(default_factory=dict)
+    error: str = ""
 
     def line(self) -> bytes:
         written = json.dumps({"v": VERSION, **asdict(self)}, ensure_ascii=False)

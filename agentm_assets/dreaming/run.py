@@ -8,7 +8,7 @@ applied once has nothing to do the second time, so no commit is made then.
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
@@ -70,14 +70,6 @@ def run_stage(
         return replace(report, paths=tuple(change.locator.key for change in pending))
     records.append(night.location, _record(night, stage, report))
     return report
-
-
-def run_night(
-    night: Night, stages: Sequence[Stage], *, dry_run: bool = False
-) -> Iterator[StageReport]:
-    """The stages in their order; each sees what those before it wrote."""
-    for stage in stages:
-        yield run_stage(night, stage, dry_run=dry_run)
 
 
 @dataclass

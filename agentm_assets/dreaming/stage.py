@@ -98,7 +98,7 @@ class Stage(Protocol):
 class StageReport:
     """What became of a stage; see StageRecord for the counts. `dry_run`: nothing was applied, and
     `paths` are the files that would have been; else those that were. `remark`: what git says that
-    the operator must hear."""
+    the operator must hear. `error`: why the stage could not be run; then all else is empty."""
 
     stage: str
     planned: int
@@ -117,3 +117,27 @@ class StageReport:
     paths: tuple[str, ...]
     dry_run: bool
     remark: str | None = None
+    error: str | None = None
+
+    @classmethod
+    def failed(cls, stage: str, error: str, seconds: float, dry_run: bool) -> "StageReport":
+        """Of a stage that could not be run."""
+        return cls(
+            stage=stage,
+            planned=0,
+            applied=0,
+            held_by_cap=0,
+            anomaly=False,
+            limit=None,
+            waiting_for_model=0,
+            skipped={},
+            notes=(),
+            parked=(),
+            measured={},
+            spent={},
+            seconds=seconds,
+            run_id=None,
+            paths=(),
+            dry_run=dry_run,
+            error=error,
+        )

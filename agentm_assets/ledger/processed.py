@@ -162,3 +162,9 @@ def counted(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, int]]:
     ).fetchall():
         found.setdefault(stage, {})[outcome] = int(count)
     return found
+
+
+def clear(connection: duckdb.DuckDBPyConnection) -> None:
+    """Forget all rows."""
+    connection.execute(_TABLE)
+    connection.execute("DELETE FROM processed")

@@ -6,6 +6,7 @@ import pytest
 from estate import Estate
 
 from agentm_assets.contract.footer import OPENING, strip_footer
+from agentm_assets.dreaming.attempt import run_night
 from agentm_assets.dreaming.pages.calendar_cards import CalendarCards
 from agentm_assets.dreaming.pages.contract_findings import ContractFindings
 from agentm_assets.dreaming.pages.footers import ReferenceFooters
@@ -13,7 +14,7 @@ from agentm_assets.dreaming.pages.mocs import Mocs
 from agentm_assets.dreaming.pages.stubs import Stubs
 from agentm_assets.dreaming.pages.topology import TopologyPage
 from agentm_assets.dreaming.pages.work_maps import ProjectMaps, TaskMap
-from agentm_assets.dreaming.run import run_night, run_stage
+from agentm_assets.dreaming.run import run_stage
 from agentm_assets.dreaming.stage import Stage
 from agentm_assets.projects.region import BEGIN
 

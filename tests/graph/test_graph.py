@@ -1,10 +1,14 @@
 """The asset graph holds together: what Dagster's own validation lets pass is caught here."""
 
+from itertools import pairwise
+
 import dagster as dg
 import pytest
 
 from agentm_assets.contract.spaces import SPACES
 from agentm_assets.definitions import build_defs
+from agentm_assets.dreaming.assets.group import asset_name
+from agentm_assets.dreaming.order import STAGES
 from agentm_assets.index.assets.tables import POOL
 from agentm_assets.index.assets.versions import TABLES
 
@@ -14,6 +18,7 @@ SOURCES = {*SPACES, "storage_rules_judgment", "storage_rules_ranking"}
 INDEX = {*TABLES, "embeddings", "lexical_index", "vector_index", "coverage"}
 ENRICHMENT = {"enriched_notes", "reenriched_notes", "review_queue"}
 EVALUATION = {"recall_scores"}
+DREAMING = {asset_name(stage.name) for stage in STAGES}
 WRITERS = ("index_tables", "lexical_index", "vector_index", "coverage")
 
 
@@ -22,16 +27,23 @@ def names(keys: object) -> set[str]:
 
 
 def test_the_graph_has_these_assets_and_no_misspelt_stub() -> None:
-    assert names(GRAPH.get_all_asset_keys()) == SOURCES | INDEX | ENRICHMENT | EVALUATION
+    assert names(GRAPH.get_all_asset_keys()) == (
+        SOURCES | INDEX | ENRICHMENT | EVALUATION | DREAMING
+    )
     externals = {k for k in GRAPH.get_all_asset_keys() if not GRAPH.get(k).is_executable}
     assert names(externals) <= SOURCES
     assert names(GRAPH.observable_asset_keys) == SOURCES
 
 
-@pytest.mark.parametrize("name", sorted(INDEX | ENRICHMENT | EVALUATION))
+@pytest.mark.parametrize("name", sorted(INDEX | ENRICHMENT | EVALUATION | DREAMING))
 def test_every_asset_tells_the_operator_what_it_is(name: str) -> None:
     node = GRAPH.get(dg.AssetKey(name))
-    groups = {"index": INDEX, "enrichment": ENRICHMENT, "evaluation": EVALUATION}
+    groups = {
+        "index": INDEX,
+        "enrichment": ENRICHMENT,
+        "evaluation": EVALUATION,
+        "dreaming": DREAMING,
+    }
     assert name in groups[node.group_name or ""]
     assert len(node.description or "") > 30
     assert node.owners
@@ -74,6 +86,7 @@ def test_no_job_is_empty_and_all_run_in_one_process() -> None:
         "enrich_waiting",
         "enrich_all",
         "reenrich",
+        "dream",
         "prune_history",
         "measure_recall",
     }
@@ -99,14 +112,23 @@ def test_the_eager_job_goes_from_files_to_judged_notes_in_seven_steps() -> None:
 def test_what_judges_the_same_notes_takes_turns_and_the_rest_has_lanes_of_its_own() -> None:
     lanes = {
         name: DEFS.resolve_job_def(name).tags["agentm/lane"]
-        for name in ("index_changes", "enrich_waiting", "enrich_all", "reenrich")
+        for name in ("index_changes", "enrich_waiting", "enrich_all", "reenrich", "dream")
     }
     assert lanes == {
         "index_changes": "eager",
         "enrich_waiting": "eager",
         "enrich_all": "dream",
         "reenrich": "backfill",
+        "dream": "dream",
     }
+
+
+def test_the_stages_of_the_night_go_one_behind_the_other() -> None:
+    names_in_order = [asset_name(stage.name) for stage in STAGES]
+    for before, after in pairwise(names_in_order):
+        assert dg.AssetKey(before) in GRAPH.get(dg.AssetKey(after)).parent_keys
+    nodes = {node.name for node in DEFS.resolve_job_def("dream").nodes}
+    assert set(names_in_order) | {"index_tables", "embeddings", "vector_index"} <= nodes
 
 
 def test_sensors_and_schedules_are_on_from_the_start() -> None:
@@ -116,6 +138,7 @@ def test_sensors_and_schedules_are_on_from_the_start() -> None:
         "hourly_reconcile",
         "hourly_enrichment",
         "nightly_enrichment",
+        "nightly_dream",
         "nightly_verify",
         "nightly_prune",
         "daily_recall_scores",
@@ -143,6 +166,8 @@ def test_checks_cover_what_can_be_wrong() -> None:
         ("review_queue", "queue_age"),
         ("recall_scores", "recall_holds"),
         ("recall_scores", "recall_not_degraded"),
+        *((name, "could_run") for name in DREAMING),
+        *((name, "no_anomaly") for name in DREAMING),
     }
 
 

@@ -1,0 +1,1 @@
+"""The stages in the graph: one asset each, thin."""
