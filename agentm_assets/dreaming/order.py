@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from agentm_assets.dreaming.entities.stage import EntityRollups
 from agentm_assets.dreaming.pages.calendar_cards import CalendarCards
 from agentm_assets.dreaming.pages.contract_findings import ContractFindings
 from agentm_assets.dreaming.pages.footers import ReferenceFooters
@@ -13,6 +14,7 @@ from agentm_assets.dreaming.pages.work_maps import ProjectMaps, TaskMap
 from agentm_assets.dreaming.stage import Stage
 
 STAGES: Final[Sequence[Stage]] = (
+    EntityRollups(),
     ContractFindings(),
     CalendarCards(),
     Stubs(),

@@ -5,7 +5,7 @@ dated facts needs no model. Its paragraph does, and comes whenever the answer is
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 import duckdb
@@ -15,7 +15,7 @@ from agentm_assets.contract.frontmatter import read_frontmatter
 from agentm_assets.contract.properties import text_of
 from agentm_assets.dreaming.asking import Asking, asking_of
 from agentm_assets.dreaming.derived_page import OperatorsPage, written_page
-from agentm_assets.dreaming.draining import most_tonight
+from agentm_assets.dreaming.draining import Jobs, most_tonight, remember, take
 from agentm_assets.dreaming.entities.facts import (
     LEAST_NOTES,
     Fact,
@@ -42,9 +42,8 @@ from agentm_assets.dreaming.entities.resolve import Entity, Registry, entities
 from agentm_assets.dreaming.grounded import Grounded, Refused
 from agentm_assets.dreaming.inputs import Input, Names, inputs_hash
 from agentm_assets.dreaming.night import Night
-from agentm_assets.dreaming.stage import Applied, Change, Leave, Plan
-from agentm_assets.ledger import processed, queue
-from agentm_assets.ledger.processed import Processed
+from agentm_assets.dreaming.stage import Applied, Change, Kind, Leave, Plan
+from agentm_assets.ledger import queue
 from agentm_assets.projects.document import Property
 
 NAME: Final = "entity-rollups"
@@ -87,18 +86,6 @@ class _Job:
     together: tuple[tuple[str, int], ...]
 
 
-@dataclass(slots=True)
-class _Work:
-    """What came of the jobs. By the key of the file: the items that are through when it stands,
-    and the questions that need not be kept then."""
-
-    changes: list[Change] = field(default_factory=list)
-    items: dict[str, list[queue.Item]] = field(default_factory=dict)
-    keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    refused: list[tuple[queue.Item, Refused]] = field(default_factory=list)
-    waiting: int = 0
-
-
 class EntityRollups:
     """A page for each entity that at least two settled notes name."""
 
@@ -120,12 +107,15 @@ class EntityRollups:
         asking = asking_of(night, NAME)
         due = {target.name: target for target in targets if target.reason is not None}
         bare = {_prose_name(target): target for target in targets if _lacks_prose(target)}
+        most = most_tonight(night, NAME)
+        items = [
+            (due[item.target], item)
+            for item in take(night, NAME, {n: t.reason or "" for n, t in due.items()}, most)
+        ]
+        if asking.model_id is not None:
+            lacking = dict.fromkeys(bare, "no-paragraph")
+            items += [(bare[item.target], item) for item in take(night, PROSE, lacking, most)]
         with night.index() as connection:
-            _enter(connection, NAME, {n: t.reason or "" for n, t in due.items()}, night)
-            items = _drained(connection, NAME, night, due)
-            if asking.model_id is not None:
-                _enter(connection, PROSE, dict.fromkeys(bare, "no-paragraph"), night)
-                items += _drained(connection, PROSE, night, bare)
             jobs = [_job(connection, target, item) for target, item in items]
         work = _worked(night, asking, names, jobs)
         handed = asking.finish()
@@ -198,26 +188,6 @@ def _prose_name(target: Target) -> str:
     return f"{target.name} {target.inputs[:12]}"
 
 
-def _enter(
-    connection: duckdb.DuckDBPyConnection, owner: str, found: Mapping[str, str], night: Night
-) -> None:
-    """Make the queue say what is found now: what needs nothing any more leaves it."""
-    over = [row.target for row in queue.rows(connection, owner) if row.target not in found]
-    queue.withdraw(connection, owner, over)
-    queue.enqueue(connection, owner, sorted(found.items()), night.now)
-
-
-def _drained(
-    connection: duckdb.DuckDBPyConnection, owner: str, night: Night, targets: Mapping[str, Target]
-) -> list[tuple[Target, queue.Item]]:
-    most = most_tonight(night, NAME)
-    return [
-        (targets[item.target], item)
-        for item in queue.drain(connection, owner, most, night.now)
-        if item.target in targets
-    ]
-
-
 def _job(connection: duckdb.DuckDBPyConnection, target: Target, item: queue.Item) -> _Job:
     shown = target.notes[:MOST_SHOWN]
     return _Job(
@@ -228,9 +198,9 @@ def _job(connection: duckdb.DuckDBPyConnection, target: Target, item: queue.Item
     )
 
 
-def _worked(night: Night, asking: Asking, names: Names, jobs: Sequence[_Job]) -> _Work:
+def _worked(night: Night, asking: Asking, names: Names, jobs: Sequence[_Job]) -> Jobs:
     """The changes of the jobs. Of a page that is made anew the paragraph is asked for, too."""
-    work = _Work()
+    work = Jobs()
     folder = entities_folder(night.backend)
     taken: dict[str, object] = {place.key: None for place in night.backend.list(folder)}
     for job in jobs:
@@ -244,7 +214,7 @@ def _worked(night: Night, asking: Asking, names: Names, jobs: Sequence[_Job]) ->
                 prose, stamp, keys = paragraph(said.answer), asking.stamp(VERSION), said.keys
             elif isinstance(said, Refused):
                 if job.item.owner == PROSE:
-                    work.refused.append((job.item, said))
+                    work.refuse(job.item, said)
             else:
                 work.waiting += 1
         if job.item.owner == PROSE and stamp is None:
@@ -262,11 +232,8 @@ def _worked(night: Night, asking: Asking, names: Names, jobs: Sequence[_Job]) ->
         )
         more = len(target.notes) - len(job.facts)
         lines = page_lines(job.facts, more, job.together, prose)
-        work.changes.append(
-            Change(place, "rewrite" if target.page else "new", _builder(owned, lines))
-        )
-        work.items.setdefault(place.key, []).append(job.item)
-        work.keys[place.key] = keys
+        kind: Kind = "rewrite" if target.page else "new"
+        work.add(job.item, Change(place, kind, _builder(owned, lines)), keys)
     return work
 
 
@@ -292,45 +259,15 @@ def _builder(
 
 
 def _settle(
-    night: Night, asking: Asking, targets: Sequence[Target], work: _Work, applied: Applied
+    night: Night, asking: Asking, targets: Sequence[Target], work: Jobs, applied: Applied
 ) -> None:
-    """Enter in queue and ledger what stands now, and let go of what was kept for it."""
-    at = queue.moment(night.now)
-    with night.index() as connection:
-        for key, items in work.items.items():
-            for item in items:
-                if applied.stands(key):
-                    queue.done(connection, item)
-                elif key in applied.failed:
-                    queue.failed(connection, item, applied.failed[key])
-        for item, refused in work.refused:
-            queue.failed(connection, item, refused.code)
-        known = processed.rows_of(connection, NAME)
-        standing = {
-            item.target
-            for key, items in work.items.items()
-            if applied.stands(key)
-            for item in items
-            if item.owner == NAME
-        }
-        rows = [
-            Processed(
-                NAME, each.name, VERSION, night.rules.rules_hash, "", each.inputs, "done", "", at
-            )
-            for each in targets
-            if each.reason is None or each.name in standing
-        ]
-        processed.enter(connection, [row for row in rows if _is_news(row, known.get(row.target))])
-        there = {each.name for each in targets}
-        processed.forget(connection, NAME, [name for name in known if name not in there])
-    for key, keys in work.keys.items():
-        if applied.stands(key):
-            asking.through(keys)
-
-
-def _is_news(row: Processed, held: Processed | None) -> bool:
-    return held is None or (row.output_key, row.version, row.rules_hash) != (
-        held.output_key,
-        held.version,
-        held.rules_hash,
-    )
+    work.settle(night, asking, applied)
+    standing = {
+        item.target
+        for key, items in work.by_file.items()
+        if applied.stands(key)
+        for item in items
+        if item.owner == NAME
+    }
+    done = {e.name: e.inputs for e in targets if e.reason is None or e.name in standing}
+    remember(night, NAME, VERSION, done)
