@@ -1,4 +1,4 @@
-"""Nights over a growing vault: `python bench/nights.py [--notes 5000] [--a-night 250] [--nights 30]`.
+"""Nights over a growing vault: `python bench/nights.py [--notes 5000] [--nights 30]`.
 
 A new vault under git in a folder that is removed at the end: notes of a year about appliances, the
 people who repair them and what they decided. Each simulated day brings new captures; then they are
@@ -167,8 +167,7 @@ class Estate:
         done = subprocess.run(
             [sys.executable, "-m", "agentm_assets.cli.entry", *arguments, "--json"],
             env=self.env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
             check=False,
         )
@@ -301,6 +300,7 @@ def main() -> None:
         again = [run_stage(night, stage) for stage in STAGES]
         after = recalled(estate, questions)
         moved = {change.path for change in read_log(estate.backend)[0] if change.after == GONE}
+        gone = len(names - estate.files() - moved)
         taken = taken_back(estate, marks[-min(options.take_back, len(marks))])
         report(
             {
@@ -308,7 +308,7 @@ def main() -> None:
                 "notes": estate.written,
                 "nights": nights,
                 "second run wrote": sum(each.applied for each in again),
-                "files gone": len(names - estate.files() - moved),
+                "files gone": gone,
                 "recall": compared(before, after),
                 "taken back": taken,
             },
