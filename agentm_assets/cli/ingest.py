@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _LISTED = 20
 """Sources that are told of one by one; --json has all."""
 
+_SEEN_AT_ONCE = 50
+"""So many new notes recall finds without an index pass."""
+
 
 def command(
     places: Annotated[
@@ -95,6 +98,8 @@ def _show(report: "IngestReport") -> None:
     )
     for path in () if report.dry_run else report.made[:_LISTED]:
         typer.echo(printable(f"  {path}"))
+    if len(report.made) > _SEEN_AT_ONCE and not report.dry_run:
+        typer.echo("agentm index lets recall find all of them (agentm up does it by itself)")
     if report.runs:
         typer.echo(f"taken back by: agentm revert {report.runs[-1]}")
 

@@ -33,9 +33,19 @@ _ATTRIBUTION: Final = re.compile(
 _SIGNATURE: Final = re.compile(r"-- ?|(?:Sent|Gesendet) (?:from|von) (?:my|meinem) .{1,40}")
 _QUOTED_FROM: Final = re.compile(rb"^>(>*From )", re.MULTILINE)  # RFC 4155, as mboxrd has it
 _REPLY: Final = re.compile(r"(?:(?:re|aw|fw|fwd|wg|sv|antw)(?:\[\d+\])? ?: ?)+", re.IGNORECASE)
-_BROKEN: Final = (MessageError, HeaderParseError, ValueError, LookupError, TypeError)
-_BROKEN_HEADER: Final = (*_BROKEN, AttributeError, IndexError)
+_BROKEN_HEADER: Final = (
+    *(MessageError, HeaderParseError, ValueError, LookupError, TypeError),
+    *(AttributeError, RecursionError),
+)
 """What the parser raises for headers that nobody can read."""
+
+_CONTENT: Final = re.compile(
+    rb"^content-[a-z-]{1,40}:[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*", re.IGNORECASE | re.MULTILINE
+)
+_MOST_CONTENT_HEADER: Final = 2_000  # these the parser looks into by itself
+_MOST_HEADER: Final = 20_000
+"""The parser's work grows with the square of a header: of a longer one the beginning is taken as it
+stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +68,7 @@ class Mail:
 
 def read_mail(data: bytes) -> Mail:
     """A mail from its bytes, whatever they are: what can't be read is missing."""
+    data = _CONTENT.sub(lambda found: found[0][:_MOST_CONTENT_HEADER], data)
     message = BytesParser(_class=EmailMessage, policy=policy.default).parsebytes(data)
     sender, recipients = _people(message, "from"), _people(message, "to", "cc")
     subject = _REPLY.sub("", _header(message, "subject"), count=1).strip()
@@ -88,15 +99,21 @@ def mails_in(file: Path) -> Iterator[bytes | None]:
 
 
 def _header(message: EmailMessage, name: str) -> str:
-    try:
-        return " ".join(str(message.get(name, "")).split())
-    except _BROKEN_HEADER:
-        raw = next((str(v) for k, v in message.raw_items() if k.lower() == name), "")
-        return " ".join(raw.split())
+    raw = next((str(v) for k, v in message.raw_items() if k.lower() == name), "")
+    if len(raw) <= _MOST_HEADER:
+        try:
+            return " ".join(str(message.get(name, "")).split())
+        except _BROKEN_HEADER:
+            pass
+    return " ".join(raw[:_MOST_HEADER].split())
 
 
 def _people(message: EmailMessage, *names: str) -> str:
-    found = getaddresses([_header(message, name) for name in names])
+    headers = [_header(message, name) for name in names]
+    try:
+        found = getaddresses(headers)
+    except RecursionError:
+        return ""  # brackets in brackets, a thousand deep
     shown = [f"{name} <{address}>" if name else address for name, address in found if address]
     return ", ".join(" ".join(each.split()) for each in shown[:_PEOPLE])
 

@@ -51,7 +51,7 @@ def read_page(data: bytes) -> Page:
             date_extraction_params={"extensive_search": False, "original_date": True},
             config=config,
         )
-    except (LxmlError, ValueError, AssertionError):
+    except (LxmlError, ValueError, AssertionError, RecursionError):
         found = None
     told = found if isinstance(found, dict) else {} if found is None else found.as_dict()
     text = str(told.get("text") or "").strip()

@@ -62,6 +62,21 @@ def test_an_mbox_gives_each_mail_with_its_own_lines(samples: Path) -> None:
     assert "From there it has to be fetched by car." in read[0].text
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"From: " + b"(" * 5_000,
+        b"To: " + b", ".join(b"u%d <u%d@x.example>" % (at, at) for at in range(9_000)),
+        b"Subject: " + b"=?utf-8?q?a?= " * 9_000,
+        b"Content-Type: multipart/mixed; boundary=" + b'"' * 9_000,
+    ],
+    ids=["deep", "many", "words", "quotes"],
+)
+def test_headers_that_nobody_can_read_cost_only_themselves(header: bytes) -> None:
+    read = read_mail(header + b"\nMessage-ID: <1@x.example>\n\nWe meet at noon.\n")
+    assert read.id == "1@x.example"
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     data=st.binary(max_size=400), head=st.sampled_from([b"", b"From: =?x?q?=FF?=\r\n", b"Date: "])

@@ -63,6 +63,19 @@ def test_read_in_pieces_or_at_once_a_log_gives_the_same(
     assert begins_like(file, cursor)
 
 
+def test_a_log_with_another_beginning_is_another_one(tmp_path: Path) -> None:
+    file = tmp_path / "log.jsonl"
+    data = b"".join(b'{"n": %d}\n' % number for number in range(2_000))
+    file.write_bytes(data)
+    cursor = cursor_of(read_tail(file, None, lambda record: None))
+    assert cursor.position > 2 * cursor.head_bytes
+    file.write_bytes(data.replace(b"0", b"7", 1) + b'{"n": 2000}\n')
+    assert not continues(file, cursor)
+    taken: list[dict[str, Any]] = []
+    tail = read_tail(file, cursor, taken.append)
+    assert (tail.restarted, len(taken)) == ("rewritten", 2_001)
+
+
 def test_a_line_over_the_limit_is_passed_over(tmp_path: Path) -> None:
     file = tmp_path / "log.jsonl"
     with file.open("wb") as log:
