@@ -12,6 +12,8 @@ from agentm_assets.enrichment.assets import jobs as enrichment_jobs
 from agentm_assets.evaluation.assets import jobs as evaluation_jobs
 from agentm_assets.evaluation.assets import scores
 from agentm_assets.index.assets import checks, jobs, sources, tables
+from agentm_assets.ingest.assets import jobs as ingest_jobs
+from agentm_assets.ingest.assets.sources import ingested_sources
 from resources.embedder import EmbedderResource
 from resources.models import ModelsResource
 from resources.progress import ProgressReporter
@@ -20,6 +22,7 @@ from schedules.dreaming import nightly_dream
 from schedules.enrichment import hourly_enrichment, nightly_enrichment
 from schedules.evaluation import daily_recall_scores
 from schedules.index import hourly_reconcile, nightly_verify
+from schedules.ingest import hourly_ingest
 from schedules.prune import nightly_prune, prune_history
 from sensors.failed_runs import failed_runs
 from sensors.rules_file import rules_file
@@ -45,6 +48,7 @@ def build_defs(overrides: Mapping[str, object] | None = None) -> dg.Definitions:
             review.review_queue,
             coverage.coverage,
             *scores.ASSETS,
+            ingested_sources,
             *stages.ASSETS,
         ],
         asset_checks=checks.CHECKS,
@@ -52,12 +56,14 @@ def build_defs(overrides: Mapping[str, object] | None = None) -> dg.Definitions:
             *jobs.JOBS,
             *enrichment_jobs.JOBS,
             *evaluation_jobs.JOBS,
+            *ingest_jobs.JOBS,
             *dreaming_jobs.JOBS,
             prune_history,
         ],
         sensors=[vault_files, rules_file, failed_runs],
         schedules=[
             hourly_reconcile,
+            hourly_ingest,
             hourly_enrichment,
             nightly_enrichment,
             nightly_dream,

@@ -16,6 +16,8 @@ from agentm_assets.config import directories
 from agentm_assets.config.dreaming_table import DreamingTable
 from agentm_assets.config.enrichment_table import EnrichmentTable
 from agentm_assets.config.errors import ConfigError
+from agentm_assets.config.ingest_table import IngestTable
+from agentm_assets.config.mail_table import MailTable
 from agentm_assets.config.models_table import ModelsTable, named_model
 from agentm_assets.config.toml_file import line_of_key, read_toml
 from agentm_assets.config.vault import DEVICE_LOCAL, VAULT, VaultLocation, locate
@@ -36,6 +38,7 @@ VARIABLES: Mapping[str, str] = MappingProxyType(
         "AGENTM_MODEL": "model that judges notes: PROVIDER/MODEL[@BASE_URL]; unset, none is asked",
         "AGENTM_CHEAP_MODEL": "cheaper model beside it, for what it proves to judge as well",
         "AGENTM_MODEL_KEY": "key for a model's server that is no vendor's own",
+        "AGENTM_SMTP_PASSWORD": "password of the user that the morning note is mailed as",
         "AGENTM_HOOKS": "off: hooks do nothing (an agent that agentm itself asks has it)",
         "AGENTM_RERANKER": "folder of a cross-encoder that reranks; empty for none",
         "AGENTM_RERANKER_SHA256": "hash that its files have to have",
@@ -112,6 +115,8 @@ class ProfileTable(_Table):
     models: ModelsTable = ModelsTable()
     enrichment: EnrichmentTable = EnrichmentTable()
     dreaming: DreamingTable = DreamingTable()
+    mail: MailTable = MailTable()
+    ingest: IngestTable = IngestTable()
 
 
 class AgentmFile(_Table):
@@ -160,6 +165,8 @@ class Settings(BaseSettings):
     models: ModelsTable = ModelsTable()
     enrichment: EnrichmentTable = EnrichmentTable()
     dreaming: DreamingTable = DreamingTable()
+    mail: MailTable = MailTable()
+    ingest: IngestTable = IngestTable()
 
     @classmethod
     def settings_customise_sources(
@@ -195,6 +202,8 @@ class Settings(BaseSettings):
             "models": _models(env, chosen.models),
             "enrichment": chosen.enrichment,
             "dreaming": chosen.dreaming,
+            "mail": chosen.mail,
+            "ingest": chosen.ingest,
         }
         values |= _Variables(cls, env)()
         try:

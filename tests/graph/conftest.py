@@ -14,7 +14,7 @@ from agentm_assets.index.assets.run import IndexRun, open_instance, report_versi
 from resources.embedder import EmbedderResource
 from resources.workspace import WorkspaceResource
 
-NIGHTLY = {dg.AssetKey("recall_scores")}
+NIGHTLY = {dg.AssetKey("recall_scores"), dg.AssetKey("ingested_sources")}
 """What no run of the index makes."""
 
 

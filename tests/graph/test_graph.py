@@ -18,6 +18,7 @@ SOURCES = {*SPACES, "storage_rules_judgment", "storage_rules_ranking"}
 INDEX = {*TABLES, "embeddings", "lexical_index", "vector_index", "coverage"}
 ENRICHMENT = {"enriched_notes", "reenriched_notes", "review_queue"}
 EVALUATION = {"recall_scores"}
+INGEST = {"ingested_sources"}
 DREAMING = {asset_name(stage.name) for stage in STAGES}
 WRITERS = ("index_tables", "lexical_index", "vector_index", "coverage")
 
@@ -28,20 +29,21 @@ def names(keys: object) -> set[str]:
 
 def test_the_graph_has_these_assets_and_no_misspelt_stub() -> None:
     assert names(GRAPH.get_all_asset_keys()) == (
-        SOURCES | INDEX | ENRICHMENT | EVALUATION | DREAMING
+        SOURCES | INDEX | ENRICHMENT | EVALUATION | INGEST | DREAMING
     )
     externals = {k for k in GRAPH.get_all_asset_keys() if not GRAPH.get(k).is_executable}
     assert names(externals) <= SOURCES
     assert names(GRAPH.observable_asset_keys) == SOURCES
 
 
-@pytest.mark.parametrize("name", sorted(INDEX | ENRICHMENT | EVALUATION | DREAMING))
+@pytest.mark.parametrize("name", sorted(INDEX | ENRICHMENT | EVALUATION | INGEST | DREAMING))
 def test_every_asset_tells_the_operator_what_it_is(name: str) -> None:
     node = GRAPH.get(dg.AssetKey(name))
     groups = {
         "index": INDEX,
         "enrichment": ENRICHMENT,
         "evaluation": EVALUATION,
+        "ingest": INGEST,
         "dreaming": DREAMING,
     }
     assert name in groups[node.group_name or ""]
@@ -87,6 +89,7 @@ def test_no_job_is_empty_and_all_run_in_one_process() -> None:
         "enrich_all",
         "reenrich",
         "dream",
+        "ingest_sources",
         "prune_history",
         "measure_recall",
     }
@@ -136,6 +139,7 @@ def test_sensors_and_schedules_are_on_from_the_start() -> None:
     assert {s.name for s in repository.sensor_defs} == {"vault_files", "rules_file", "failed_runs"}
     assert {s.name for s in repository.schedule_defs} == {
         "hourly_reconcile",
+        "hourly_ingest",
         "hourly_enrichment",
         "nightly_enrichment",
         "nightly_dream",
@@ -164,6 +168,8 @@ def test_checks_cover_what_can_be_wrong() -> None:
         ("enriched_notes", "within_budget"),
         ("enriched_notes", "could_judge"),
         ("review_queue", "queue_age"),
+        ("ingested_sources", "sources_readable"),
+        ("ingested_sources", "records_known"),
         ("recall_scores", "recall_holds"),
         ("recall_scores", "recall_not_degraded"),
         *((name, "could_run") for name in DREAMING),

@@ -329,15 +329,20 @@ def test_a_path_in_the_operators_own_space_is_named_nowhere(
     assert not any(b"diary-of-april" in data for data in tree().values())
 
 
+@pytest.mark.parametrize("name", ["minutes", "roof"])
 def test_text_of_the_outside_links_to_no_note_and_hides_nothing(
-    samples: Path, sweep: Sweep, text_of: Read
+    samples: Path, sweep: Sweep, text_of: Read, name: str
 ) -> None:
-    (note,) = sweep(samples / "mail/minutes.eml").made
+    mail = samples / f"mail/{name}.eml"
+    mail.write_bytes(
+        mail.read_bytes().replace(b"larch battens", b"[[personal/bank]] ![[pic.png]] <!-- larch")
+    )
+    (note,) = sweep(mail).made
     data = text_of(note).encode()
     start = read_frontmatter(data).body_start
     assert b"personal/bank" in data[start:]
     assert list(extract_links(data, start, ())) == []
-    assert b"<!--" not in data and b"Weber <joerg@club.example>" in data
+    assert b"<!--" not in data
 
 
 @pytest.mark.parametrize(
@@ -384,18 +389,17 @@ def test_a_secret_is_masked_where_the_text_is_cut(samples: Path, sweep: Sweep, t
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     log = samples / "cut.jsonl"
     asked = f"{'Look at the old log of the pump. ' * 7}{token} is the key."
-    pasted = f"{'We never open the valve by hand. ' * 121}abc {token}"
-    answer = f"{ANSWER} {'It ran. ' * 2_476}{token}"
+    pasted = f"{'It was dry.' + chr(10) * 2:\n<3970}We never share {token} at all."
+    answer = f"{'It ran. ' * 2_490}The key of the pump that was found is {token} today."
     log.write_bytes(
         b"".join(
             line(role, text, session="cut")
             for role, text in (("user", asked), ("user", pasted), ("assistant", answer))
         )
     )
-    assert asked.index(token) < 240 < asked.index(token) + len(token)
-    assert pasted.index(token) < 4_000 < pasted.index(token) + len(token)
-    assert answer.index(token) < 20_000 < answer.index(token) + len(token)
-    assert len(sweep(log).made) >= 2
+    for text, end in ((asked, 240), (pasted, 4_000), (answer, 20_000)):
+        assert text.index(token) + 5 < end < text.index(token) + len(token)
+    assert len(sweep(log).made) >= 1
     assert not any(b"ghp_" in data for data in tree().values())
 
 
@@ -408,6 +412,14 @@ def test_while_the_rules_are_broken_nothing_is_typed(
     assert len(report.made) == 3
     assert all("\ntype:" not in text_of(path) for path in report.made)
     assert all(path.startswith("Agent/memory/semantic/2026/03/") for path in report.made)
+
+
+def test_one_agent_to_another_is_no_word_of_the_operator(samples: Path, sweep: Sweep) -> None:
+    log = samples / "side.jsonl"
+    said = line("user", "We always do it by hand.", session="side")
+    log.write_bytes(said.replace(b'"uuid"', b'"isSidechain": true, "uuid"'))
+    (one,) = sweep(log).sources
+    assert (one.did, one.records, one.made, one.trace) == ("nothing", 1, (), "")
 
 
 def test_a_session_without_a_word_of_the_operator_leaves_no_trace(
