@@ -37,6 +37,7 @@ from agentm_assets.cli import (
     queue,
     recall,
     recent,
+    report,
     repos,
     revert,
     review,
@@ -108,6 +109,7 @@ app.command("install")(install.command)
 app.command("status")(status.command)
 app.command("migrate")(migrate.command)
 app.command("probe")(probe.command)
+app.command("report")(report.command)
 app.command("history")(history.command)
 app.command("revert")(revert.command)
 app.add_typer(review.app, name="review")

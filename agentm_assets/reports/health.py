@@ -166,7 +166,8 @@ def _scores(entries: Sequence[Entry], now: datetime) -> Entry | None:
         and now - datetime.fromisoformat(entry.begun.at) < _FRESH
     ]
     own = [entry for entry in fresh if entry.begun.kind == "gold"]
-    return (own or fresh or [None])[-1]
+    found = own or fresh
+    return found[-1] if found else None
 
 
 def _figures(

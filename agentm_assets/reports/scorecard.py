@@ -146,7 +146,7 @@ def _meters(health: Health, days: Mapping[date, Day], today: date) -> list[str]:
     ]
     lines += [*remarks, ""] if remarks else []
     if day.coverage:
-        shown = [
+        covered = [
             (
                 plain(stage),
                 f"{each.share:.1%}",
@@ -158,9 +158,9 @@ def _meters(health: Health, days: Mapping[date, Day], today: date) -> list[str]:
             for stage, each in day.coverage.items()
         ]
         names = ("coverage", "current", "done", "stale", "waiting", "the last 31 days")
-        lines += [*table(names, shown), ""]
+        lines += [*table(names, covered), ""]
     if day.queues:
-        shown = [
+        waiting = [
             (
                 plain(owner),
                 f"{each.pending:,}",
@@ -170,7 +170,7 @@ def _meters(health: Health, days: Mapping[date, Day], today: date) -> list[str]:
             )
             for owner, each in day.queues.items()
         ]
-        lines += [*table(("queue", "waiting", "oldest", "dead", ""), shown), ""]
+        lines += [*table(("queue", "waiting", "oldest", "dead", ""), waiting), ""]
     corrected = ", ".join(f"{month}: {number:,}" for month, number in day.corrections.items())
     return [*lines, f"Corrected classes by month: {corrected or 'none so far'}.", ""]
 
