@@ -8,6 +8,7 @@ from datetime import datetime
 import duckdb
 
 from agentm_assets.config.dreaming_table import DreamingTable
+from agentm_assets.config.enrichment_table import Batch, Limits
 from agentm_assets.config.vault import VaultLocation
 from agentm_assets.contract.excludes import is_excluded
 from agentm_assets.contract.rules import LoadedRules
@@ -33,6 +34,7 @@ class Night:
     `night_id` is that of the run; stages that run alone later in the same run share its budget.
     `now` stands still for the whole night. `models` None: nothing may be asked. `embedder` gives
     the embedder, None where there is none; it is opened by the first stage that calls it.
+    `judging` bounds what judges unfiled notes.
     `reindex` brings the index in line with files that were just written.
     """
 
@@ -43,6 +45,7 @@ class Night:
     now: datetime
     night_id: str
     limits: DreamingTable = field(default_factory=DreamingTable)
+    judging: Limits = field(default_factory=Batch)
     models: Tiers | None = None
     spend: SpendLog | None = None
     embedder: Callable[[], TextEmbedder | None] = field(default=lambda: None)

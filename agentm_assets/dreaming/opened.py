@@ -41,6 +41,7 @@ def open_night(
         now=now,
         night_id=night_id,
         limits=settings.dreaming,
+        judging=settings.enrichment.batch,
         models=models,
         spend=None if models is None else models.spend_log(settings),
         embedder=embedder,

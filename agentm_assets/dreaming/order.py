@@ -12,8 +12,10 @@ from agentm_assets.dreaming.pages.stubs import Stubs
 from agentm_assets.dreaming.pages.topology import TopologyPage
 from agentm_assets.dreaming.pages.work_maps import ProjectMaps, TaskMap
 from agentm_assets.dreaming.stage import Stage
+from agentm_assets.dreaming.unfiled.stage import UnfiledDrain
 
 STAGES: Final[Sequence[Stage]] = (
+    UnfiledDrain(),
     EntityRollups(),
     ContractFindings(),
     CalendarCards(),

@@ -18,7 +18,7 @@ from agentm_assets.dreaming.breaker import Verdict, judge
 from agentm_assets.dreaming.derived_page import OperatorsPage
 from agentm_assets.dreaming.night import Night
 from agentm_assets.dreaming.records import StageRecord
-from agentm_assets.dreaming.stage import Applied, Change, Leave, Plan, Stage, StageReport
+from agentm_assets.dreaming.stage import Applied, Change, Leave, Plan, Preparing, Stage, StageReport
 from agentm_assets.history.outcome import is_worth_a_remark
 from agentm_assets.history.run import Run, begin, require_repository
 from agentm_assets.ledger import queue, saved_queue
@@ -47,6 +47,10 @@ def run_stage(
     began = time.monotonic()
     with night.index() as connection:
         saved_queue.take_over(connection, night.location, night.backend)
+    if dry_run:
+        night = replace(night, models=None)  # a look costs nothing
+    elif isinstance(stage, Preparing):
+        stage.prepare(night)
     plan = stage.plan(night)
     pending, unchanged, failed = _effective(night, plan)
     planned = sum(not change.is_record for change in pending)

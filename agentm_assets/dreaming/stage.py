@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from agentm_assets.dreaming.night import Night
 from agentm_assets.dreaming.records import Measured
@@ -92,6 +92,14 @@ class Stage(Protocol):
 
     def plan(self, night: Night) -> Plan:
         """Look, and write nothing to the vault."""
+
+
+@runtime_checkable
+class Preparing(Protocol):
+    """A stage that lets another pass do its work first, which writes by itself."""
+
+    def prepare(self, night: Night) -> None:
+        """Called before `plan`, never in a dry run."""
 
 
 @dataclass(frozen=True, slots=True)
