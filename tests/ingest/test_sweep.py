@@ -390,7 +390,10 @@ def test_a_secret_is_masked_where_the_text_is_cut(samples: Path, sweep: Sweep, t
     log = samples / "cut.jsonl"
     asked = f"{'Look at the old log of the pump. ' * 7}{token} is the key."
     pasted = f"{'It was dry.' + chr(10) * 2:\n<3970}We never share {token} at all."
-    answer = f"{'It ran. ' * 2_490}The key of the pump that was found is {token} today."
+    told = f"{ANSWER} {'It ran. ' * 2_464}"
+    answer = (
+        f"{told}{' ' * (19_940 - len(told))}The key of the pump that was found is {token} today."
+    )
     log.write_bytes(
         b"".join(
             line(role, text, session="cut")
