@@ -42,6 +42,7 @@ from agentm_assets.cli import (
     revert,
     review,
     rules,
+    slop,
     sources,
     state,
     status,
@@ -98,6 +99,7 @@ app.command("door")(door.command)
 app.command("dream")(dream.command)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(queue.app, name="queue")
+app.add_typer(slop.app, name="slop")
 app.command("trace")(trace.command)
 app.command("ingest")(ingest.command)
 app.command("sources")(sources.command)

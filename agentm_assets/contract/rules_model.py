@@ -37,7 +37,12 @@ class _Table(BaseModel):
 
 
 class Thresholds(_Table):
-    """Numbers the passes go by; days are counted from capture or from the last genuine recall."""
+    """Numbers the passes go by; days are counted from capture or from the last genuine recall.
+
+    The lines of the meters may be left out of the file. `trip_*`: a meter that leaves its frozen
+    baseline by this share of it, or falls under it, is reported. `slop_*`: shares of a note that
+    are more than its template, under which it is reviewed, or may expire.
+    """
 
     low_confidence: Share
     enrichment_input_chars: Annotated[int, BeforeValidator(_number), Field(ge=1_000, le=1_000_000)]
@@ -48,6 +53,14 @@ class Thresholds(_Table):
     decay_floor_weight: Annotated[Number, Field(gt=0.0, le=0.125)]
     archive_after_days: Days
     decay_enabled: Truth
+    trip_similarity_rise: Share = 0.10
+    trip_trigram_rise: Share = 0.25
+    trip_diversity_fall: Share = 0.10
+    trip_dispersion_fall: Share = 0.10
+    trip_completeness: Share = 0.80
+    trip_class_corrections: Annotated[int, BeforeValidator(_number), Field(ge=1)] = 5
+    slop_review: Share = 0.35
+    slop_expire: Share = 0.15
 
 
 class Admission(_Table):
@@ -98,6 +111,14 @@ RANKING_THRESHOLDS = frozenset(
         "decay_floor_weight",
         "archive_after_days",
         "decay_enabled",
+        "trip_similarity_rise",
+        "trip_trigram_rise",
+        "trip_diversity_fall",
+        "trip_dispersion_fall",
+        "trip_completeness",
+        "trip_class_corrections",
+        "slop_review",
+        "slop_expire",
     }
 )
-"""What only ranks: an edit here makes no judgment stale."""
+"""What only ranks or measures: an edit here makes no judgment stale."""
