@@ -14,6 +14,8 @@ from agentm_assets.evaluation.assets import scores
 from agentm_assets.index.assets import checks, jobs, sources, tables
 from agentm_assets.ingest.assets import jobs as ingest_jobs
 from agentm_assets.ingest.assets.sources import ingested_sources
+from agentm_assets.reports.assets import jobs as reports_jobs
+from agentm_assets.reports.assets import reports, round_trip
 from resources.embedder import EmbedderResource
 from resources.models import ModelsResource
 from resources.progress import ProgressReporter
@@ -24,6 +26,7 @@ from schedules.evaluation import daily_recall_scores
 from schedules.index import hourly_reconcile, nightly_verify
 from schedules.ingest import hourly_ingest
 from schedules.prune import nightly_prune, prune_history
+from schedules.reports import daily_probe, nightly_reports
 from sensors.failed_runs import failed_runs
 from sensors.rules_file import rules_file
 from sensors.vault_files import vault_files
@@ -48,6 +51,8 @@ def build_defs(overrides: Mapping[str, object] | None = None) -> dg.Definitions:
             review.review_queue,
             coverage.coverage,
             *scores.ASSETS,
+            round_trip.round_trip,
+            *reports.ASSETS,
             ingested_sources,
             *stages.ASSETS,
         ],
@@ -58,6 +63,7 @@ def build_defs(overrides: Mapping[str, object] | None = None) -> dg.Definitions:
             *evaluation_jobs.JOBS,
             *ingest_jobs.JOBS,
             *dreaming_jobs.JOBS,
+            *reports_jobs.JOBS,
             prune_history,
         ],
         sensors=[vault_files, rules_file, failed_runs],
@@ -67,6 +73,8 @@ def build_defs(overrides: Mapping[str, object] | None = None) -> dg.Definitions:
             hourly_enrichment,
             nightly_enrichment,
             nightly_dream,
+            daily_probe,
+            nightly_reports,
             nightly_verify,
             nightly_prune,
             daily_recall_scores,

@@ -45,7 +45,7 @@ def call_once(environment: Mapping[str, str]) -> McpCall:
             asking.answer(1)
             started = time.monotonic()
             asking.send("notifications/initialized", None, {})
-            asking.send("tools/call", 2, {"name": TOOL, "arguments": {"limit": 1}})
+            asking.send("tools/call", 2, {"name": TOOL, "arguments": {}})
             result = asking.answer(2)
             ended = time.monotonic()
         finally:

@@ -211,7 +211,7 @@ def _since(backend: StorageBackend, today: str, now: datetime) -> str:
 
 def _ran(morning: Morning) -> list[str]:
     busy = [record for record in morning.stages if _is_busy(record)]
-    quiet = [record.stage for record in morning.stages if not _is_busy(record)]
+    quiet = [record.stage for record in morning.stages if not _is_busy(record) and not record.error]
     lines: list[str] = []
     if busy:
         shown = [
@@ -242,6 +242,11 @@ def _not_run(morning: Morning) -> list[str]:
         lines.append(f"- The night did not run: none of its {len(morning.unrun)} stages did.")
     elif morning.unrun:
         lines.append(f"- Stages that did not run: {_names(morning.unrun)}.")
+    lines += [
+        f"- **{plain(record.stage)} could not do its work:** {plain(record.error)}"
+        for record in morning.stages
+        if record.error
+    ]
     for failed in morning.failed_runs[-_SHOWN:]:
         at = failed.at[:16].replace("T", " ")
         lines.append(

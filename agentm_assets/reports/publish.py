@@ -84,8 +84,10 @@ def report_graph(
     *,
     dry_run: bool = False,
 ) -> GraphReport:
-    """Draw the memory graph, and put it beside the scorecards. Raises StorageError, and what opening
-    the index raises."""
+    """Draw the memory graph, and put it beside the scorecards.
+
+    Raises StorageError, and what opening the index raises.
+    """
     rules = _rules(settings, env)
     with IndexStore(settings.location.duckdb_file).transaction() as connection:
         graph = read_graph(connection, rules.rules if rules else None)
@@ -116,6 +118,7 @@ def report_health(
     place_ = dated(backend, "health", found.day.date)
     same = _same_day(backend, place_, found.day)
     block = found.day.model_dump(mode="json")
+    same = same and backend.exists(latest(backend, "health"))
     files = {} if same else _pages(backend, "health", found.day.date, framed(text, block))
     written = _write(settings, backend, files, now, f"Health scorecard {found.day.date}", dry_run)
     return HealthReport(found, text, written)
@@ -138,9 +141,8 @@ def report_morning(
     text = morning_of.note(found)
     data = framed(text, found.block())
     place_ = dated(backend, "morning", found.date)
-    files = (
-        {} if _same_text(backend, place_, text) else _pages(backend, "morning", found.date, data)
-    )
+    same = _same_text(backend, place_, text) and backend.exists(latest(backend, "morning"))
+    files = {} if same else _pages(backend, "morning", found.date, data)
     written = _write(settings, backend, files, now, f"Morning note {found.date}", dry_run)
     mailed = None
     if with_mail and not dry_run and settings.mail.is_configured:

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Sequence
 
+_MARKUP = re.compile(r"[\\`*\[\]<>|#~$^]|(?<![^\W_])_|_(?![^\W_])|%(?=%)|=(?==)")
 _FOLDED = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 def plain(text: str) -> str:
     """Text on one line that can't be read as a link, a tag, a comment or a table's border."""
     folded = _FOLDED.sub(" ", text).strip()
-    return re.sub(r"([\\`*_\[\]<>|#~$%^=])", r"\\\1", folded)
+    return _MARKUP.sub(r"\\\g<0>", folded)
 
 
 def code(text: str) -> str:
