@@ -1,0 +1,1 @@
+"""Lessons that at least three traces repeat."""

@@ -1,0 +1,1 @@
+"""One sentence for notes that are long enough to want one."""
