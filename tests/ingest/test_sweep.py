@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ from agentm_assets.ledger.source_records import RECORD
 from agentm_assets.ledger.sources import bring_up_to_date
 from agentm_assets.storage.seam import StorageError
 from agentm_assets.storage.vault_backend import VaultBackend
+from agentm_assets.traces.record import record_session
+from agentm_assets.traces.session import session_of
 
 Sweep = Callable[..., IngestReport]
 Tree = Callable[[], dict[str, bytes]]
@@ -272,6 +275,17 @@ def test_an_outcome_gives_way_where_the_same_work_went_on(samples: Path, sweep: 
     assert one.superseded == (outcome,) and len(one.made) == 1
     append(log, line("user", "Now look at the display."), line("assistant", ANSWER[::-1]))
     assert sweep(log).superseded == ()
+
+
+def test_a_trace_that_a_hook_wrote_is_added_to(
+    samples: Path, sweep: Sweep, location: VaultLocation, store: VaultBackend, tree: Tree
+) -> None:
+    told = {"session_id": KILN_SOURCE.partition(":")[2], "agent": "claude-code", "title": "Kiln"}
+    now = datetime(2026, 3, 2, 11, tzinfo=UTC)
+    written = record_session(location, store, session_of(told, now), now).path
+    assert sweep(samples / KILN).traces == (written,)
+    assert [path for path in tree() if path.startswith("calendar")] == [written]
+    assert b"schedule.py" in tree()[written]
 
 
 def test_what_is_said_in_another_session_is_counted_and_not_written_twice(
