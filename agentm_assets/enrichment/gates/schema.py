@@ -169,8 +169,8 @@ def _refuse_names(answer: _Answer, rules: LoadedRules) -> Refusal | None:
 
 
 def _spelt(tags: list[str]) -> list[str]:
-    """The tags as tags are written: a small model (1.5B) writes half of its answers with capitals or
-    blanks in them, which is no reason to lose a judgment. A bare number is no tag."""
+    """The tags as tags are written: a small model (1.5B) writes capitals or blanks into those of
+    every second answer, which is no reason to lose a judgment. A bare number is no tag."""
     spelt = ["-".join(tag.lower().replace("_", " ").split()) for tag in tags]
     return [tag for tag in spelt if not tag.isdigit()]
 
