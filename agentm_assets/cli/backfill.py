@@ -126,6 +126,8 @@ def _show_plan(plan: "Plan", as_json: bool) -> None:
                 "unjudged": dict(plan.unjudged),
                 "stale": dict(plan.stale),
                 "awaiting_model": plan.awaiting_model,
+                "held": dict(plan.held),
+                "not_indexed": plan.not_indexed,
                 "estimate": {
                     "calls": sent.calls,
                     "input_tokens": sent.input_tokens,
@@ -140,6 +142,14 @@ def _show_plan(plan: "Plan", as_json: bool) -> None:
         typer.echo(f"{name}: {sum(months.values()):,}")
         for month, notes in months.items():
             typer.echo(f"  {month}  {notes:,}")
+    if plan.held:
+        codes = ", ".join(f"{code} {notes:,}" for code, notes in sorted(plan.held.items()))
+        typer.echo(f"stopped by a gate, until they change: {sum(plan.held.values()):,} ({codes})")
+    if plan.not_indexed:
+        typer.echo(
+            f"changed files that are not indexed yet: {plan.not_indexed:,}; the backfill indexes "
+            "them first, and judges what waits among them, too"
+        )
     if plan.awaiting_model:
         typer.echo(f"stale until a model is configured: {plan.awaiting_model:,}")
     if sent.calls:
@@ -148,8 +158,10 @@ def _show_plan(plan: "Plan", as_json: bool) -> None:
             f"about {sent.calls:,} calls, {sent.input_tokens:,} tokens in and "
             f"{sent.output_tokens:,} out: {cost}"
         )
-    else:
-        typer.echo("no model is asked")
+    elif not plan.asks_model:
+        typer.echo("no model is asked: the built-in judge files notes")
+    elif plan.judge is not None:
+        typer.echo("no call is needed for the notes above")
 
 
 def _show_runs(runs: "list[MonthRun]", as_json: bool) -> None:

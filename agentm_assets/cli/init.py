@@ -35,7 +35,8 @@ def command(
     name = DEFAULT_PROFILE if profile is None else profile
     with failures_reported({InitError: BAD_INPUT, StateUnusable: RED_STATE}):
         root = _root(os.environ, path)
-        read_file(config_file(os.environ))  # refused before anything is made
+        # Refused before anything is made.
+        before = read_file(config_file(os.environ))
         done = initialise(root, default_rules_text(), cache_dir(os.environ) / "locks")
         location = locate(os.environ, vault=str(root))
         values = {"storage.backend": "vault", "storage.root": str(location.root)}
@@ -59,6 +60,15 @@ def command(
     typer.echo(f"{verb}: {printable(str(location.root))}")
     typer.echo(f"git: {done.git}")
     typer.echo(f"index and logs: {printable(str(location.state_dir))}")
+    old = before.profiles.get(before.profile or DEFAULT_PROFILE)
+    was = "" if old is None or old.storage is None else old.storage.root
+    if was and was != str(location.root):
+        typer.echo(
+            printable(
+                f"It is the vault of every command from now on; it was {was}. That one is asked "
+                f"with --vault, or --profile where it has a name of its own."
+            )
+        )
     typer.echo("Next: agentm index, then agentm recall QUESTION, or agentm up for the UI.")
 
 

@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class JudgedState:
     """`stale` None: the rules are broken, so nothing can be told stale. `for_review`: notes that
-    wait for the operator. `spent`: today by the tiers, empty where no model is configured;
-    `serving`: which of them judges notes."""
+    wait for the operator. `past_judging`: notes without a judgment that wait for the operator, or
+    that no judge can read, so that a judge has nothing to do with them. `spent`: today by the
+    tiers, empty where no model is configured; `serving`: which of them judges notes."""
 
     stale: "Staleness | None"
     for_review: int
+    past_judging: int
     spent: "tuple[TodaysSpend, ...]"
     serving: "Standing | None"
 
@@ -32,9 +34,13 @@ class JudgedState:
         return "not known while the rules are broken" if self.stale is None else self.stale.text
 
     @property
+    def for_judge(self) -> int:
+        """Notes that nobody has judged and no gate has stopped."""
+        return 0 if self.stale is None else max(0, self.stale.unjudged - self.past_judging)
+
+    @property
     def waiting_text(self) -> str:
-        unjudged = 0 if self.stale is None else self.stale.unjudged
-        parts = [f"{unjudged:,} for a judge"] if unjudged else []
+        parts = [f"{self.for_judge:,} for a judge"] if self.for_judge else []
         if self.for_review:
             parts.append(f"{self.for_review:,} for you (agentm review list)")
         return ", ".join(parts) or "no note waits for a judgment"
@@ -64,6 +70,7 @@ class JudgedState:
             ],
             "awaiting_model": 0 if stale is None else stale.awaiting_model,
             "unjudged": 0 if stale is None else stale.unjudged,
+            "for_judge": self.for_judge,
             "for_review": self.for_review,
             "serving": None if self.serving is None else self.serving.serves,
             "spent_today": [
@@ -89,20 +96,24 @@ def judged_state(settings: Settings) -> JudgedState:
     from agentm_assets.enrichment.staleness import Judged, staleness
     from agentm_assets.evaluation.judging import JOB
     from agentm_assets.evaluation.serving_stamp import serving, standings
+    from agentm_assets.history.revert_log import read_log
     from agentm_assets.models.tiers import open_tiers
 
     location = settings.location
     backend = open_backend(location)
     with FactsReader.open(location.facts_file) as facts:
-        queue = review_queue(facts, read_refusals(backend))
+        queue = review_queue(facts, read_refusals(backend), read_log(backend)[0])
         notes = [Judged(*row) for row in facts.judgments()]
+        unreadable = {each.path for each in facts.findings() if each.code == "invalid-utf8"}
     tiers, now = open_tiers(settings, os.environ), datetime.now(UTC)
+    stopped = unreadable | {each.path for each in queue if each.why != "unsure"}
+    past_judging = sum(each.enriched_by is None and each.path in stopped for each in notes)
     spent = tiers.spend_log(settings).today(now)
     jobs = {standing.job: standing for standing in standings(tiers, backend, now)}
     try:
         rules = load_rules(open_vault(location), os.environ)
     except RulesError:
-        return JudgedState(None, len(queue), spent, jobs.get(JOB))
+        return JudgedState(None, len(queue), past_judging, spent, jobs.get(JOB))
     judge = serving(tiers, backend, now)
     stale = staleness(
         notes,
@@ -111,4 +122,4 @@ def judged_state(settings: Settings) -> JudgedState:
         location,
         also_current=() if judge is None else judge.also_current,
     )
-    return JudgedState(stale, len(queue), spent, jobs.get(JOB))
+    return JudgedState(stale, len(queue), past_judging, spent, jobs.get(JOB))

@@ -150,9 +150,11 @@ class _Desk:
     def queue(self) -> "tuple[Queued, ...]":
         from agentm_assets.enrichment.refusals import read_refusals
         from agentm_assets.enrichment.review import review_queue
+        from agentm_assets.history.revert_log import read_log
 
+        backend = self.store.backend
         with self.facts() as facts:
-            return review_queue(facts, read_refusals(self.store.backend))
+            return review_queue(facts, read_refusals(backend), read_log(backend)[0])
 
 
 @contextmanager

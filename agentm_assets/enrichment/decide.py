@@ -20,7 +20,7 @@ from agentm_assets.enrichment.judges import Judge
 from agentm_assets.enrichment.judgment import Judgment
 from agentm_assets.enrichment.population import Waiting
 from agentm_assets.enrichment.reading import subject_of, was_judged
-from agentm_assets.enrichment.reenrichment import UNTOUCHED, NoteHistory
+from agentm_assets.enrichment.reenrichment import UNTOUCHED, NoteHistory, body_print
 from agentm_assets.enrichment.refusal import Refusal
 from agentm_assets.enrichment.rename import destination
 from agentm_assets.enrichment.split import Fragment, split_source
@@ -96,7 +96,8 @@ def decide(waiting: Waiting, desk: Desk) -> Decided:
         return Stopped(waiting, Refusal("eligibility", "eligibility-unreadable", error.message))
     if not _is_utf8(data):
         odd = "the note is not valid UTF-8, and no edit would keep its bytes"
-        return Stopped(waiting, Refusal("eligibility", "eligibility-not-utf8", odd))
+        not_text = Refusal("eligibility", "eligibility-not-utf8", odd)
+        return Stopped(waiting, not_text, body_print(data))
     subject = subject_of(locator, data, desk.trigger, is_linked=waiting.is_linked)
     refusal = _before_scrubbing(subject, desk)
     if refusal is not None:

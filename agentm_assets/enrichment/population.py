@@ -36,7 +36,8 @@ _MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])(?![0-9])")
 class Waiting:
     """A note that waits. `judged_fingerprint`: that of its body when it was judged, as the ledger
     has it. `month`: of its capture, such as "2026-08", or UNDATED. `is_linked`: another note links
-    to it. `tries`: how often in a row no judgment came about."""
+    to it. `tries`: how often in a row no judgment came about. `stopped_by`: the code of the gate
+    that stopped the note as it is, when this judge was to judge it last."""
 
     path: str
     reason: Reason
@@ -46,6 +47,13 @@ class Waiting:
     judged_at: str | None
     captured: str | None
     tries: int
+    stopped_by: str | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a gate stopped the note for what it is, so that the same is to be expected."""
+        by = self.stopped_by
+        return by is not None and not by.startswith(("budget-", "model-"))
 
     @property
     def position(self) -> str:
@@ -95,7 +103,7 @@ def population(
         eligible += 1
         if by == OPERATOR:
             continue
-        judged_fingerprint, version, judged_at, tries = ledger
+        judged_fingerprint, version, judged_at, tries, stopped_by = ledger
         if (version, judged_at) != (by, at):
             judged_fingerprint = None  # of another judgment than the note's
         reason = _reason(
@@ -122,6 +130,7 @@ def population(
                 at,
                 captured,
                 int(tries or 0),
+                stopped_by,
             )
         )
     found.sort(key=lambda each: each.position)
@@ -169,7 +178,7 @@ def _counted(names: Iterable[str]) -> dict[str, int]:
 
 _JUDGED_NOTES = f"""
 SELECT n.path, n.status, n.enriched_by, n.enriched_at, n.rules_hash, n.captured, n.fingerprint,
-       l.fingerprint, l.version, l.judged_at, s.tries, k.resolved_path IS NOT NULL
+       l.fingerprint, l.version, l.judged_at, s.tries, s.outcome, k.resolved_path IS NOT NULL
 FROM notes n
 LEFT JOIN ledger l ON l.stage = '{STAGE}' AND l.target = n.path
 LEFT JOIN ledger s ON s.stage = '{STOPPED}' AND s.target = n.path AND s.fingerprint = n.fingerprint

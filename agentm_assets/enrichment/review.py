@@ -5,7 +5,8 @@ pass `review`, logged and committed as any other, so that `agentm revert` takes 
 """
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -28,10 +29,12 @@ from agentm_assets.forgetting.edit import Wanted, forgotten
 from agentm_assets.forgetting.forget import forget
 from agentm_assets.history.git import Repository
 from agentm_assets.history.outcome import Outcome
+from agentm_assets.history.revert import PASS as REVERT
 from agentm_assets.history.revert_log import Change
 from agentm_assets.history.revert_log import stamp as moment
 from agentm_assets.history.run import begin, open_repository
 from agentm_assets.index.facts_reader import FactsReader
+from agentm_assets.index.rows import NoteRow
 from agentm_assets.storage.locator import Locator, LocatorInvalid
 from agentm_assets.storage.seam import StorageBackend
 from agentm_assets.storage.vault import Vault
@@ -50,7 +53,8 @@ class ReviewRefused(Exception):
 @dataclass(frozen=True, slots=True)
 class Queued:
     """A note that waits for the operator. `why` is "unsure" where the judge's confidence was under
-    the floor, else the code of the gate that refused the answer; `detail` says more. `since`: when
+    the floor, "taken-back" where the operator undid what a judge had written, else the code of the
+    gate that refused the answer; `detail` says more. `since`: when
     that was, UTC. `confidence` None: the note was refused, so nothing was judged."""
 
     path: str
@@ -92,9 +96,17 @@ class Answered:
     remark: str | None = None
 
 
-def review_queue(facts: FactsReader, refused: Iterable[RefusedBefore]) -> tuple[Queued, ...]:
-    """What waits, the longest waiting first: notes that are unfiled after a judgment, and notes
-    whose judgment a gate refused and whose body is still the one that was judged."""
+def review_queue(
+    facts: FactsReader, refused: Iterable[RefusedBefore], log: Sequence[Change]
+) -> tuple[Queued, ...]:
+    """What waits, the longest waiting first: notes that are unfiled after a judgment, notes whose
+    judgment a gate refused and whose body is still the one that was judged, and notes whose
+    judgment the operator took back. `log`: the revert log, oldest first. It also knows answers that
+    the index has not seen yet.
+    """
+    history: defaultdict[str, list[Change]] = defaultdict(list)
+    for change in log:
+        history[change.path].append(change)
     last: Mapping[tuple[str, str], RefusedBefore] = {
         (each.path, each.fingerprint): each for each in refused
     }
@@ -111,7 +123,26 @@ def review_queue(facts: FactsReader, refused: Iterable[RefusedBefore]) -> tuple[
             "the judge was not sure enough to file it",
         )
         for note in facts.unfiled()
-        if note.enriched_by is not None
+        if note.enriched_by is not None and not _is_answered(note, history)
+    ]
+    found += [
+        Queued(
+            note.path,
+            note.title,
+            note.type,
+            None,
+            note.captured,
+            "",
+            history[note.path][-1].at,
+            "taken-back",
+            "you took back what a judge had written",
+        )
+        for note in facts.notes_by_path(
+            [path for path, changes in history.items() if changes[-1].pass_name == REVERT]
+        ).values()
+        if note.enriched_by is None
+        and note.status in ("unfiled", "active")
+        and _is_taken_back(note, history)
     ]
     waiting = {each.path for each in found}
     notes = facts.notes_by_path([path for path, _ in last if path not in waiting])
@@ -132,8 +163,28 @@ def review_queue(facts: FactsReader, refused: Iterable[RefusedBefore]) -> tuple[
         and note.fingerprint == body
         and note.enriched_by is None
         and note.status in ("unfiled", "active")
+        and not _is_answered(note, history)
     ]
     return tuple(sorted(found, key=lambda each: (each.since, each.path)))
+
+
+def _is_answered(note: NoteRow, history: Mapping[str, Sequence[Change]]) -> bool:
+    """Whether the operator's word stands in the file, and the index has yet to read it."""
+    changes = history.get(note.path, ())
+    return (
+        bool(changes) and changes[-1].pass_name == PASS and changes[-1].after != note.content_hash
+    )
+
+
+def _is_taken_back(note: NoteRow, history: Mapping[str, Sequence[Change]]) -> bool:
+    """Whether the note is as a revert left it, and what that undid was a judge's."""
+    last = history[note.path][-1]
+    if last.after != note.content_hash:
+        return False
+    judged = history.get(last.moved_from or note.path, ())  # the name that the judge gave it
+    before = next((each.before for each in judged if each.run == last.run), last.before)
+    undone = next((each for each in reversed(judged) if each.after == before), None)
+    return undone is not None and undone.pass_name == ENRICH
 
 
 class Review:

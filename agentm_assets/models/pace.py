@@ -35,7 +35,7 @@ class Pace:
         if written is None:
             return None
         text = written.strip()
-        # "inf", "1e9" and "-3" are no delays; nobody waits for a hundred years
+        # "inf", "1e9" and "-3" are no delays (the RFC has digits only), nor are a hundred years
         if text.isascii() and text.isdigit() and len(text) <= 9:
             return float(text)
         try:

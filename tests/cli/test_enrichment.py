@@ -132,6 +132,31 @@ def test_status_says_who_judges_and_what_it_has_spent_today(
     assert "can't be read" in ask("status", code=3)["error"]
 
 
+def test_a_dry_run_says_what_is_not_indexed_yet_and_what_a_gate_holds(
+    ask: Callable[..., dict[str, Any]], vault: Path, agentm: Run
+) -> None:
+    put(vault, "relay", FIX, "2026-03-01T08:00:00Z")
+    odd = vault / put(vault, "odd", FIX, "2026-03-02T08:00:00Z")
+    odd.write_bytes(odd.read_bytes() + b"caf\xe9\n")
+    assert ask("index")["judged"] == 1
+    put(vault, "later", FIX.replace("frob", "knob"), "2026-03-03T08:00:00Z")
+    planned = ask("backfill", "--dry-run")
+    assert (planned["unjudged"], planned["not_indexed"]) == ({}, 1)
+    assert planned["held"] == {"eligibility-not-utf8": 1}
+    said = agentm("backfill", "--dry-run").stdout
+    assert "not indexed yet: 1" in said and "the built-in judge files notes" in said
+
+    enriched = json.loads(agentm("history", "--json").stdout)
+    (run,) = [each["run"] for each in enriched if each["pass_name"] == "enrich"]
+    ask("revert", run)
+    ask("index")
+    state = ask("status")
+    (waiting,) = ask("review", "list")["notes"]
+    assert (waiting["why"], state["for_review"]) == ("taken-back", 1)
+    assert (state["unjudged"], state["for_judge"]) == (2, 0)
+    assert "[invalid-utf8]" in agentm("status", "--findings").stdout
+
+
 def test_a_month_that_is_none_is_refused(agentm: Run) -> None:
     done = agentm("backfill", "--month", "2026-13")
     assert done.returncode == 2

@@ -51,6 +51,7 @@ STATUS_KEYS = [
     "stale_because",
     "awaiting_model",
     "unjudged",
+    "for_judge",
     "for_review",
     "serving",
     "spent_today",

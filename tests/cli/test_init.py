@@ -129,6 +129,14 @@ def test_an_adopted_folder_is_not_touched_and_a_second_time_neither(
         assert not (vault / ".git").exists()
 
 
+def test_it_says_that_another_vault_was_in_use_before(agentm: Run, tmp_path: Path) -> None:
+    first = agentm("init", str(tmp_path / "first")).stdout
+    assert "it was" not in first
+    second = agentm("init", str(tmp_path / "second")).stdout
+    assert f"it was {tmp_path / 'first'}" in second and "--vault" in second
+    assert "it was" not in agentm("init", str(tmp_path / "second")).stdout
+
+
 def test_a_new_vault_is_adopted_the_second_time(agentm: Run, tmp_path: Path) -> None:
     root = tmp_path / "new"
     assert agentm("init", str(root)).returncode == 0

@@ -31,8 +31,8 @@ def test_a_raw_capture_is_judged_and_committed(house: House) -> None:
 def test_nothing_is_named_after_what_stands_for_a_secret(house: House) -> None:
     house.note(
         "contacts",
-        "Write to ines@kettle.example or to olga@kettle.example. Set `KETTLE_HOST` and log in with "
-        "`psql postgres://kettle:hunter2x@db.example/main ines@kettle.example` at night.",
+        "Write to ines@kettle.example or to olga@kettle.example. The Kettle Export Queue (KEQ) "
+        "needs `psql postgres://kettle:hunter2x@db.example/main ines@kettle.example` at night.",
         title="Whom to write to",
     )
     house.write("projects/p/notes/a.md", "---\ntags: [email, password]\n---\nTagged.\n")
@@ -40,7 +40,7 @@ def test_nothing_is_named_after_what_stands_for_a_secret(house: House) -> None:
     assert (report.enriched, report.refused) == (1, {})
     (written,) = report.written
     head = house.text(written).partition("\n---\n")[0]
-    assert "KETTLE_HOST" in head, "names of the note's own are aliases"
+    assert "KEQ" in head, "an acronym that the note spells out is an alias"
     assert "email" not in head and "password" not in head
 
 

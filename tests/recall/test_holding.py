@@ -1,6 +1,6 @@
 """The short way says the same as cutting the whole text into terms."""
 
-import time
+from collections.abc import Callable
 from unicodedata import category
 
 from hypothesis import given
@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from agentm_assets.index.lexical_terms import normal, words
 from agentm_assets.recall.holding import Holding
+
+Growth = Callable[[Callable[[], object], Callable[[], object], float], float]
 
 _SAMPLE = """
 kettle kettles boil boiled boiling flies fly dying die lie lying sky skies Größe größer grosse
@@ -53,14 +55,11 @@ def test_without_terms_nothing_is_held() -> None:
     assert holding.share(()) == 0.0
 
 
-def test_a_long_text_takes_time_in_proportion() -> None:
+def test_a_long_text_takes_time_in_proportion(growth: Growth) -> None:
     holding = Holding(dict.fromkeys(words("kettle boil grosse fly"), 1.0))
 
-    def seconds(size: int) -> float:
-        text = "ö" + "kettleboil ö" * size + "a" * size
-        began = time.perf_counter()
-        holding.held(text)
-        return time.perf_counter() - began
+    def text(size: int) -> str:
+        return "ö" + "kettleboil ö" * size + "a" * size
 
-    seconds(100)
-    assert seconds(80_000) / max(seconds(20_000), 0.01) < 8
+    small, large = text(20_000), text(80_000)
+    assert growth(lambda: holding.held(small), lambda: holding.held(large), 0.01) < 8

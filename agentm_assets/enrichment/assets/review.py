@@ -12,6 +12,7 @@ from agentm_assets.contract.properties import parse_date
 from agentm_assets.enrichment import review
 from agentm_assets.enrichment.assets.group import CODE_VERSION, GROUP
 from agentm_assets.enrichment.refusals import read_refusals
+from agentm_assets.history.revert_log import read_log
 from agentm_assets.index.assets.metadata import SHOWN_ROWS, table
 from agentm_assets.index.assets.sources import RULES_JUDGMENT
 from agentm_assets.index.assets.tables import OWNERS
@@ -50,8 +51,9 @@ def measure_queue(
 ) -> tuple[MaterializeResult[None], dg.AssetCheckResult]:
     """The asset as it is now, and its check."""
     location = workspace.settings().location
+    backend = open_backend(location)
     with FactsReader.open(location.facts_file) as facts:
-        queue = review.review_queue(facts, read_refusals(open_backend(location)))
+        queue = review.review_queue(facts, read_refusals(backend), read_log(backend)[0])
     digest = hashlib.sha256("\n".join(f"{q.path}\0{q.since}\0{q.why}" for q in queue).encode())
     oldest = max((_days(each.since) for each in queue), default=0)
     result: MaterializeResult[None] = MaterializeResult(

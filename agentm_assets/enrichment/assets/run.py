@@ -5,6 +5,7 @@ stale notes has a run of its own, the month of the oldest judgment first. A back
 goes on where it was: what is judged carries its stamp.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from datetime import UTC, datetime
 import dagster as dg
 from dagster import DagsterInstance
 
+from agentm_assets.config.vault import VaultLocation
 from agentm_assets.contract.rules import LoadedRules
 from agentm_assets.enrichment.assets.notes import CAPTURE_MONTH
 from agentm_assets.enrichment.assets.work import STALE, UNJUDGED
@@ -25,9 +27,11 @@ from agentm_assets.index.assets.run import (
     run_config,
     turn_of_the_command_line,
 )
+from agentm_assets.index.facts_reader import FactsReader
+from agentm_assets.index.pending import pending_changes
 from agentm_assets.models.prices import Price, price_of
 from agentm_assets.models.tiers import Tiers
-from agentm_assets.storage.selection import open_backend
+from agentm_assets.storage.selection import open_backend, open_vault
 from resources.models import ModelsResource
 from resources.workspace import WorkspaceResource
 
@@ -38,13 +42,19 @@ Numbers = Mapping[str, int | float | str]
 class Plan:
     """What a backfill would do. `judge`: the stamp of who would judge, None while nobody can; `why`
     says then what is missing. `unjudged` and `stale`: notes by month of capture, the month of the
-    oldest judgment first. `sent`: about what a model would take for all of them."""
+    oldest judgment first. `held`: notes by the code of the gate that stopped them as they are; they
+    are in neither. `not_indexed`: changed files that the index has not seen; the backfill begins
+    with them. `asks_model`: whether it is a model that judges. `sent`: about what a model would
+    take for all of the notes that are counted."""
 
     judge: str | None
     why: tuple[str, ...]
     unjudged: Mapping[str, int]
     stale: Mapping[str, int]
     awaiting_model: int
+    held: Mapping[str, int]
+    not_indexed: int
+    asks_model: bool
     sent: Estimate
 
 
@@ -64,22 +74,28 @@ def plan_backfill(
 ) -> Plan:
     """Looks, asks nobody and writes nothing. Raises StorageError and what an index raises."""
     tiers = models.open()
-    backend = open_backend(workspace.settings().location)
+    location = workspace.settings().location
+    backend = open_backend(location)
     judge = serving(tiers, backend, datetime.now(UTC))
+    not_indexed = _not_indexed(location)
     if judge is None:
-        return Plan(None, tiers.why, {}, {}, 0, FREE)
+        return Plan(None, tiers.why, {}, {}, 0, {}, not_indexed, True, FREE)
     found = _population(workspace, rules, judge, month)
+    items = [each for each in found.items if not each.is_held]
     sent = FREE
     if tiers.is_configured:
         by_batch = _has_batches(tiers, judge.stamp)
         price = _price(workspace, tiers, judge.stamp)
-        sent = estimate(found.items, backend, rules, price, in_batch=by_batch)
+        sent = estimate(items, backend, rules, price, in_batch=by_batch)
     return Plan(
         judge=judge.stamp,
         why=(),
-        unjudged=months_of(found.items, UNJUDGED),
-        stale=months_of(found.items, STALE),
+        unjudged=months_of(items, UNJUDGED),
+        stale=months_of(items, STALE),
         awaiting_model=found.awaiting_model,
+        held=Counter(each.stopped_by for each in found.items if each.is_held and each.stopped_by),
+        not_indexed=not_indexed,
+        asks_model=tiers.is_configured,
         sent=sent,
     )
 
@@ -151,6 +167,12 @@ def _population(
         return population(
             connection, rules, judge.stamp, month=month, also_current=judge.also_current
         )
+
+
+def _not_indexed(location: VaultLocation) -> int:
+    with FactsReader.open(location.facts_file) as facts:
+        scan = open_vault(location).scan()
+        return len(pending_changes(scan, facts.manifest(), facts.attachments()).changed)
 
 
 def _has_batches(tiers: Tiers, stamp: str) -> bool:

@@ -122,6 +122,7 @@ def parse_answer(text: str, rules: LoadedRules, scrubbed: ScrubbedSubject) -> Ju
         return Refusal("schema", f"schema-{error.code}", f"{error}.")
     except ValidationError as error:
         return _shape_refusal(error)
+    answer = answer.model_copy(update={"tags": _spelt(answer.tags)})
     refusal = (
         _refuse_names(answer, rules)
         or _refuse_placeholders(answer, scrubbed)
@@ -167,8 +168,15 @@ def _refuse_names(answer: _Answer, rules: LoadedRules) -> Refusal | None:
     return None
 
 
+def _spelt(tags: list[str]) -> list[str]:
+    """The tags as tags are written: a small model (1.5B) writes capitals or blanks into those of
+    every second answer, which is no reason to lose a judgment. A bare number is no tag."""
+    spelt = ["-".join(tag.lower().replace("_", " ").split()) for tag in tags]
+    return [tag for tag in spelt if not tag.isdigit()]
+
+
 def _is_kebab(tag: str) -> bool:
-    return bool(_TAG.fullmatch(tag)) and tag == tag.lower() and not tag.isdigit()
+    return bool(_TAG.fullmatch(tag)) and tag == tag.lower()
 
 
 def _refuse_placeholders(answer: _Answer, scrubbed: ScrubbedSubject) -> Refusal | None:

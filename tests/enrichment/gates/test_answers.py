@@ -90,9 +90,10 @@ LIES: list[tuple[str, Callable[[dict[str, Any]], dict[str, Any]], str]] = [
     ("a reserved name", having(slug="con"), "schema-slug"),
     ("fifty tags", having(tags=[f"tag-a{n}" for n in range(50)]), "schema-tags"),
     ("nine tags", having(tags=[f"tag-a{n}" for n in range(9)]), "schema-tags"),
-    ("a tag with a blank", having(tags=["hot water"]), "schema-tags"),
+    ("a tag with a stroke", having(tags=["hot/water"]), "schema-tags"),
+    ("a tag of a link", having(tags=["[[water]]"]), "schema-tags"),
+    ("a blank tag", having(tags=[" "]), "schema-tags"),
     ("a tag with a hash", having(tags=["#boil"]), "schema-tags"),
-    ("a tag with capitals", having(tags=["Boil"]), "schema-tags"),
     ("a number for a tag", having(tags=[7]), "schema-tags"),
     ("tags as text", having(tags="boil"), "schema-tags"),
     ("seven aliases", having(aliases=[f"WD {n}" for n in range(7)]), "schema-aliases"),
@@ -255,6 +256,15 @@ def test_an_object_alone_in_a_fence_is_taken(
     assert isinstance(plain, Judgment)
     for written in (f"```json\n{answer()}\n```", f"\n```\n{answer()}\n```\n", f"\ufeff{answer()}"):
         assert parse_answer(written, rules, shown(note())) == plain
+
+
+def test_tags_are_spelt_as_tags_and_bare_numbers_left_out(
+    note: Note, shown: Shown, rules: LoadedRules, fields: Callable[..., dict[str, Any]]
+) -> None:
+    given = {**fields(), "tags": ["Watchdog", "boil", "watchdog_reset", " Boil ", "42"]}
+    judgment = parse_answer(json.dumps(given), rules, shown(note()))
+    assert isinstance(judgment, Judgment), judgment
+    assert judgment.tags == ("watchdog", "boil", "watchdog-reset")
 
 
 def test_a_long_number_is_no_confidence(

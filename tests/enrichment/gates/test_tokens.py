@@ -210,12 +210,15 @@ def test_a_body_that_is_the_source_loses_nothing(text: str) -> None:
 
 
 @given(_PIECES, st.integers(0, 40))
+@example("the ```\n the -  the ```\n", 0)
 def test_no_token_may_be_cut_out(text: str, at: int) -> None:
     """The body without every occurrence of one of its tokens has lost that token."""
     found = [token for token in distinctive_tokens(text) if token.kind != "date"]
     if not found:
         return
     token = found[at % len(found)]
+    if token.text.casefold() not in text.casefold():
+        return  # its blanks were folded, so nothing would be cut out
     gone = text.casefold().replace(token.text.casefold(), "-")
     assert not Haystack(gone).holds(token) or token.text in {"20", "30"}
 

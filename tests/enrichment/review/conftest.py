@@ -12,6 +12,7 @@ from agentm_assets.config.vault import VaultLocation, locate
 from agentm_assets.contract.rules import LoadedRules, default_rules_text, load_rules, parse_rules
 from agentm_assets.enrichment.refusals import read_refusals
 from agentm_assets.enrichment.review import Queued, Review, review_queue
+from agentm_assets.history.revert_log import read_log
 from agentm_assets.index.facts_reader import FactsReader
 from agentm_assets.index.publish import publish_facts
 from agentm_assets.index.reconcile import ReconcileOptions, reconcile
@@ -67,8 +68,11 @@ class Desk:
 
     def queue(self) -> tuple[Queued, ...]:
         self.index()
+        return self.queue_of_the_last_index()
+
+    def queue_of_the_last_index(self) -> tuple[Queued, ...]:
         with self.facts() as facts:
-            return review_queue(facts, read_refusals(self.backend))
+            return review_queue(facts, read_refusals(self.backend), read_log(self.backend)[0])
 
     def git(self, *arguments: str) -> str:
         done = subprocess.run(

@@ -10,6 +10,7 @@ from agentm_assets.enrichment.review import Answered, ReviewRefused
 from agentm_assets.history.revert import revert
 from agentm_assets.history.run import begin
 from agentm_assets.storage.locator import Locator
+from agentm_assets.storage.seam import content_hash
 
 
 def test_the_queue_holds_what_was_judged_and_not_filed_the_longest_waiting_first(
@@ -57,6 +58,52 @@ def test_accepting_changes_two_lines_and_is_taken_back_by_its_run(desk: Desk) ->
     revert(desk.location, desk.backend, done.run, now=desk.now)
     assert desk.read(path) == before
     assert [each.path for each in desk.queue()] == [path]
+
+
+def test_an_answer_is_not_asked_for_again_before_the_index_has_read_it(desk: Desk) -> None:
+    accepted, retyped, other = (desk.judged(name) for name in ("accepted", "retyped", "other"))
+    assert len(desk.queue()) == 3
+    desk.review.accept(accepted, desk.rules)
+    with desk.facts() as facts:
+        moved = desk.review.retype(retyped, "workflow", desk.rules, desk.vault, facts).moved_to
+    assert moved is not None
+    assert [each.path for each in desk.queue_of_the_last_index()] == [other]
+    assert [each.path for each in desk.queue()] == [other]
+
+
+def test_a_judgment_that_was_taken_back_waits_for_the_operator(desk: Desk) -> None:
+    path = desk.note("raw")
+    with begin(desk.location, desk.backend, pass_name="enrich", now=desk.now) as run:
+        run.rewrite(
+            Locator(path),
+            lambda data: data.replace(b"unfiled", b"active\nenriched_by: extractive-1"),
+        )
+    assert desk.queue() == ()
+    revert(desk.location, desk.backend, run.run_id, now=desk.now)
+    (waiting,) = desk.queue()
+    assert (waiting.path, waiting.why, waiting.confidence) == (path, "taken-back", None)
+    desk.review.reject(path, desk.rules, "old")
+    assert desk.queue() == ()
+
+
+def test_a_judgment_that_gave_another_name_is_known_as_taken_back_too(desk: Desk) -> None:
+    path = desk.note("raw")
+    data = desk.read(path).encode()
+    judged = data.replace(b"unfiled", b"active\nenriched_by: extractive-1")
+    with begin(desk.location, desk.backend, pass_name="enrich", now=desk.now) as run:
+        target = Locator(path.replace("raw", "valve-that-sticks"))
+        run.move(Locator(path), target, judged, expect=content_hash(data))
+    assert desk.queue() == ()
+    revert(desk.location, desk.backend, run.run_id, now=desk.now)
+    assert [(each.path, each.why) for each in desk.queue()] == [(path, "taken-back")]
+
+
+def test_what_another_pass_wrote_and_a_revert_undid_is_none_of_the_queue(desk: Desk) -> None:
+    path = desk.note("raw")
+    with begin(desk.location, desk.backend, pass_name="forget", now=desk.now) as run:
+        run.rewrite(Locator(path), lambda data: data.replace(b"unfiled", b"expired"))
+    revert(desk.location, desk.backend, run.run_id, now=desk.now)
+    assert desk.queue() == ()
 
 
 def test_accepting_twice_or_without_a_known_type(desk: Desk) -> None:
