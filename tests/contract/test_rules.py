@@ -82,6 +82,14 @@ def test_the_shipped_rules_are_valid_and_say_what_the_product_is_built_on() -> N
         "decay_floor_weight": 0.0625,
         "archive_after_days": 1825,
         "decay_enabled": False,
+        "trip_similarity_rise": 0.10,
+        "trip_trigram_rise": 0.25,
+        "trip_diversity_fall": 0.10,
+        "trip_dispersion_fall": 0.10,
+        "trip_completeness": 0.80,
+        "trip_class_corrections": 5,
+        "slop_review": 0.35,
+        "slop_expire": 0.15,
     }
 
 
@@ -266,7 +274,11 @@ def test_a_violation_is_told_with_its_line(text: str, code: str, at: str) -> Non
 
 
 KEYS = [line.split(":")[0] for line in YAML.split("\n") if line[:1].isalpha()]
-THRESHOLDS = [line for line in YAML.split("thresholds:\n")[1].split("\n") if line]
+_LINES = [
+    line for line in YAML.split("thresholds:\n")[1].split("\n") if ": " in line and "#" not in line
+]
+METERS = [line for line in _LINES if line.startswith(("  trip_", "  slop_"))]
+THRESHOLDS = [line for line in _LINES if line not in METERS]
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -291,9 +303,19 @@ def test_no_threshold_may_be_missing(line: str) -> None:
     assert f"`thresholds.{name}`" in violations(text)[0].message
 
 
-def test_there_are_twelve_keys_and_nine_thresholds() -> None:
+def test_there_are_twelve_keys_and_nine_thresholds_and_eight_lines_of_meters() -> None:
     assert len(KEYS) == 12
     assert len(THRESHOLDS) == 9
+    assert len(METERS) == 8
+
+
+def test_the_lines_of_the_meters_may_be_left_out_and_move_no_judgment() -> None:
+    shipped = load_rules(None, {})
+    loaded = parse("\n".join(line for line in DEFAULT.split("\n") if line not in METERS))
+    assert loaded.rules.thresholds == shipped.rules.thresholds
+    moved = parse(changed("  trip_completeness: 0.80", "  trip_completeness: 0.5"))
+    assert moved.rules.thresholds.trip_completeness == 0.5
+    assert moved.rules_hash == shipped.rules_hash
 
 
 def test_all_violations_are_told_at_once() -> None:
