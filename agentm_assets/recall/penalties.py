@@ -11,7 +11,7 @@ the notes were judged (docs/performance.md). Nor does its altitude count: nobody
 import re
 from dataclasses import dataclass
 
-from agentm_assets.contract.spaces import is_rules_file
+from agentm_assets.contract.spaces import is_generated, is_rules_file
 from agentm_assets.index.facts_reader import NoteFacts
 from agentm_assets.recall.decay import Faded
 from agentm_assets.recall.ranking import RankingRules
@@ -25,6 +25,11 @@ ALTITUDE_SHARE = 0.9
 """The altitude penalty sleeps until this share of the memory notes carries the field: before, it
 would punish exactly the notes that have been enriched."""
 
+ROLLUP_FACTOR = 0.6
+"""A page of an entity repeats sentences of its notes: it ranks below its facts (design: derivation
+depth)."""
+
+_DISTILLED = frozenset({"entities", "crystallized"})
 _LOWERED_STATUS = frozenset({"superseded", "expired"})
 _MACHINE_FOLDERS = ("agent/_dream/", "agent/_meta/", "agent/diagnostics/", "agent/desk/proposals/")
 _ASKS_FOR_ARTIFACTS = re.compile(
@@ -75,6 +80,8 @@ def penalty_of(note: NoteFacts, fading: Faded, context: PenaltyContext) -> Penal
         factors.append(("altitude:artifact", ALTITUDE_FACTOR))
     if is_machine_page(note):
         factors.append(("machine-page", MACHINE_PAGE_FACTOR))
+    elif note.memory_class == "entities":
+        factors.append(("rollup", ROLLUP_FACTOR))
     if context.decay_applies and fading.weight < 1.0:
         factors.append((f"decay:{fading.band}", fading.weight))
     product = 1.0
@@ -84,12 +91,14 @@ def penalty_of(note: NoteFacts, fading: Faded, context: PenaltyContext) -> Penal
 
 
 def is_machine_page(note: NoteFacts) -> bool:
-    """Reports, staging and proposals of the nightly passes, not what they distil into memory; and
-    the rules file, whose prose has a word for everything."""
+    """Reports, staging, proposals and maps of the nightly passes, not what they distil into memory;
+    and the rules file, whose prose has a word for everything. A map repeats the titles of all that
+    it lists, so it answers any question about one of them nearly as well as the note itself."""
     return (
         note.kind == "proposal"
         or note.path.lower().startswith(_MACHINE_FOLDERS)
         or is_rules_file(note.path)
+        or (is_generated(note.path) and note.memory_class not in _DISTILLED)
     )
 
 
