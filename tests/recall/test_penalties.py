@@ -66,7 +66,6 @@ NOTE = NoteFacts(
         ({"path": "Standards/Storage-Rules.MD", "space": "standards"}, 0.3, ("machine-page",)),
         ({"path": "standards/storage-rules-2.md", "space": "standards"}, 1.0, ()),
         ({"path": "projects/x/standards/storage-rules.md"}, 1.0, ()),
-        ({"path": "Agent/memory/entities/a.md"}, 1.0, ()),
         (
             {"status": "expired", "space": "personal"},
             0.6 * 0.3,
