@@ -96,6 +96,11 @@ class Asking:
         """Whose answers are taken up; None without a model."""
         return None if self._asker is None else self._asker.provider.model_id
 
+    @property
+    def answers_at_once(self) -> bool:
+        """Whether there is a model that answers in the same night, because it has no batches."""
+        return self._asker is not None and self._batches is None
+
     def stamp(self, version: str) -> str | None:
         """What `enriched_by` holds of a page with words of this model: the model and the version
         of the stage; None without a model."""

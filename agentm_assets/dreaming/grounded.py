@@ -147,12 +147,16 @@ def read_sentences(value: object, most: int) -> tuple[Sentence, ...] | Refused:
 
 
 def refuse_sentences(
-    sentences: Sequence[Sentence], sources: Sequence[str], known: Sequence[str] = ()
+    sentences: Sequence[Sentence],
+    sources: Sequence[str],
+    known: Sequence[str] = (),
+    *,
+    least_held: float = LEAST_HELD,
 ) -> Refused | None:
     """The first gate that stays shut for one of the sentences. `known`: names that may always be
     said, such as the page's own title."""
     for each in sentences:
-        refused = _refuse(each, sources, "\n".join(known))
+        refused = _refuse(each, sources, "\n".join(known), least_held)
         if refused is not None:
             return refused
     return None
@@ -163,7 +167,9 @@ def refuse_line(text: str, sources: Sequence[str], known: Sequence[str] = ()) ->
     return refuse_sentences([Sentence(text, tuple(range(1, len(sources) + 1)))], sources, known)
 
 
-def _refuse(sentence: Sentence, sources: Sequence[str], known: str) -> Refused | None:
+def _refuse(
+    sentence: Sentence, sources: Sequence[str], known: str, least_held: float
+) -> Refused | None:
     text = sentence.text
     if not text or len(text) > LONGEST_SENTENCE:
         return Refused("length", "a sentence is empty or too long.")
@@ -193,7 +199,7 @@ def _refuse(sentence: Sentence, sources: Sequence[str], known: str) -> Refused |
         return Refused("new-number", "the answer has a number, which no note has.")
     words = [word for word in _WORD.findall(text.casefold()) if word not in NO_NAMES]
     own = HeldWords(held, ())
-    if words and sum(map(own.hold, words)) < LEAST_HELD * len(words):
+    if words and sum(map(own.hold, words)) < least_held * len(words):
         return Refused("other-words", "a sentence says what its notes do not speak of.")
     return None
 

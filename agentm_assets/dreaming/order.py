@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
+from agentm_assets.dreaming.brief.stage import TomorrowsBrief
 from agentm_assets.dreaming.crystallize.stage import CrystallizedLessons
+from agentm_assets.dreaming.declared import RulesChanges
 from agentm_assets.dreaming.entities.stage import EntityRollups
+from agentm_assets.dreaming.insights.stage import Insights
 from agentm_assets.dreaming.merges.stage import FuzzyMerges
 from agentm_assets.dreaming.meters.completeness import Completeness
 from agentm_assets.dreaming.meters.corrections import Corrections
@@ -17,16 +20,19 @@ from agentm_assets.dreaming.pages.mocs import Mocs
 from agentm_assets.dreaming.pages.stubs import Stubs
 from agentm_assets.dreaming.pages.topology import TopologyPage
 from agentm_assets.dreaming.pages.work_maps import ProjectMaps, TaskMap
+from agentm_assets.dreaming.proposals.stage import Proposals
 from agentm_assets.dreaming.stage import Stage
 from agentm_assets.dreaming.summaries.stage import Summaries
 from agentm_assets.dreaming.unfiled.stage import UnfiledDrain
 
 STAGES: Final[Sequence[Stage]] = (
+    RulesChanges(),
     UnfiledDrain(),
     Summaries(),
     FuzzyMerges(),
     EntityRollups(),
     CrystallizedLessons(),
+    Insights(),
     ContractFindings(),
     CalendarCards(),
     Stubs(),
@@ -39,6 +45,8 @@ STAGES: Final[Sequence[Stage]] = (
     TaskMap(),
     ProjectMaps(),
     TopologyPage(),
+    Proposals(),
+    TomorrowsBrief(),
 )
 
 

@@ -85,6 +85,11 @@ class Lesson:
     def text(self) -> str:
         return " ".join(each.text for each in self.sentences)
 
+    @property
+    def stated(self) -> str:
+        """All that it claims; "" when nothing."""
+        return f"{self.title or ''}\n{self.text}".strip()
+
 
 @dataclass(frozen=True, slots=True)
 class Card:
@@ -226,18 +231,11 @@ def ask_for_lesson(
         return read_lesson(text, sources)
 
     about = [trace.path for trace in traces]
-    return ask_grounded(
-        asking,
-        request,
-        about,
-        sources,
-        read,
-        lambda found: f"{found.title or ''}\n{found.text}".strip(),
-    )
+    return ask_grounded(asking, request, about, sources, read, lambda found: found.stated)
 
 
-def read_lesson(text: str, sources: Sequence[str]) -> Lesson | Refused:
-    """The answer through its gates."""
+def read_lesson(text: str, sources: Sequence[str], least: int = 3) -> Lesson | Refused:
+    """The answer through its gates. `least`: the sources that its first sentence rests on."""
     found = read_answer(text, "title", "sentences")
     if isinstance(found, Refused):
         return found
@@ -249,8 +247,8 @@ def read_lesson(text: str, sources: Sequence[str]) -> Lesson | Refused:
         return Lesson(None, ())
     if not isinstance(title, str) or not 0 < len(title.strip()) <= LONGEST_TITLE or "\n" in title:
         return Refused("schema-title", "the title is no line, or there is one without a lesson.")
-    if not sentences or len(sentences[0].notes) < min(3, len(sources)):
-        return Refused("unsupported", "the lesson rests on fewer than three accounts.")
+    if not sentences or len(sentences[0].notes) < min(least, len(sources)):
+        return Refused("unsupported", f"its first sentence rests on fewer than {least} of them.")
     line = " ".join(title.split())
     refused = refuse_line(line, sources) or refuse_sentences(sentences, sources)
     return refused or Lesson(line, sentences)

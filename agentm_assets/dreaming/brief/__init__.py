@@ -1,0 +1,1 @@
+"""Tomorrow's brief: what the coming day finds open."""
