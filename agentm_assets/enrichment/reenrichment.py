@@ -16,6 +16,7 @@ from agentm_assets.contract.frontmatter import read_frontmatter
 from agentm_assets.contract.properties import text_of
 from agentm_assets.contract.spaces import space_of
 from agentm_assets.enrichment.gates.eligibility import EXTRACTIVE
+from agentm_assets.history.footer_writes import FOOTER_PASS, same_but_for_footers
 from agentm_assets.history.git import Repository
 from agentm_assets.history.revert import PASS as REVERT
 from agentm_assets.history.revert_log import GONE, Change, read_log
@@ -73,8 +74,9 @@ class NoteHistory:
     def taken_back(self, path: str, data_hash: str, stamp: str, rules_hash: str) -> bool:
         """Did the operator take back what this very version of the pass had written, and leave the
         note as it was before?"""
-        chain = self.changes(path)
-        if not chain or chain[-1].pass_name != REVERT or chain[-1].after != data_hash:
+        chain = [each for each in self.changes(path) if each.pass_name != FOOTER_PASS]
+        same = same_but_for_footers(path, data_hash, self._changes_of(path))
+        if not chain or chain[-1].pass_name != REVERT or chain[-1].after not in same:
             return False
         judged = self._before(chain[-1])
         if judged is None:

@@ -17,6 +17,7 @@ from typing import Literal
 from agentm_assets.config.vault import VaultLocation
 from agentm_assets.contract.edit import EditRefused, set_key
 from agentm_assets.contract.frontmatter import read_frontmatter
+from agentm_assets.history.footer_writes import FOOTER_PASS, same_but_for_footers
 from agentm_assets.history.git import Repository
 from agentm_assets.history.outcome import Outcome
 from agentm_assets.history.revert_log import GONE, LOG, Change, may_be_of, read_lines
@@ -27,6 +28,10 @@ from agentm_assets.storage.seam import StorageBackend, StorageError, content_has
 PASS = "revert"
 
 Fate = Literal["restored", "expired", "left", "done", "conflict"]
+
+
+_Planned = tuple["FileReverted", bytes | None, str]
+"""The fate, the bytes to write if any, and the hash of those that are there."""
 
 
 class UnknownRun(Exception):
@@ -147,11 +152,11 @@ def _move_back(
     net: Sequence[Change],
     log: Sequence[Change],
 ) -> FileReverted:
-    fate, image = _plan_back(location, backend, change, net, log)
+    fate, image, found = _plan_back(location, backend, change, net, log)
     if image is None or change.moved_from is None:
         return fate
     try:
-        run.move(Locator(change.path), Locator(change.moved_from), image, expect=change.after)
+        run.move(Locator(change.path), Locator(change.moved_from), image, expect=found)
     except FileExistsError:
         return FileReverted(change.path, "conflict", f"{change.moved_from} is another note's now")
     except (StorageError, FileNotFoundError) as error:
@@ -165,23 +170,23 @@ def _plan_back(
     change: Change,
     net: Sequence[Change],
     log: Sequence[Change],
-) -> tuple[FileReverted, bytes | None]:
+) -> _Planned:
     """What is to become of a file that the run moved, and the bytes for it under its old name."""
-    fate, _ = _plan(location, backend, change, log)
+    fate, _, found = _plan(location, backend, change, log)
     if fate.fate in ("done", "conflict"):
-        return fate, None
+        return fate, None, found
     origin = next((each for each in net if each.path == change.moved_from), None)
     if origin is None or change.moved_from is None:
         why = "the log does not say what it held under its old name"
-        return FileReverted(change.path, "conflict", why), None
+        return FileReverted(change.path, "conflict", why), None, found
     if backend.exists(Locator(change.moved_from)):
         why = f"{change.moved_from} is another note's now"
-        return FileReverted(change.path, "conflict", why), None
+        return FileReverted(change.path, "conflict", why), None, found
     image = _image(location, origin)
     if image is None:
         why = "git does not have the bytes that it held before"
-        return FileReverted(change.path, "conflict", why), None
-    return FileReverted(change.path, "restored", f"as {change.moved_from} again"), image
+        return FileReverted(change.path, "conflict", why), None, found
+    return FileReverted(change.path, "restored", f"as {change.moved_from} again"), image, found
 
 
 def _take_back(
@@ -191,11 +196,11 @@ def _take_back(
     change: Change,
     log: Sequence[Change],
 ) -> FileReverted:
-    fate, data = _plan(location, backend, change, log)
+    fate, data, found = _plan(location, backend, change, log)
     if data is None:
         return fate
     try:
-        run.write(Locator(change.path), data, expect=change.after)
+        run.write(Locator(change.path), data, expect=found)
     except (StorageError, FileNotFoundError) as error:
         return FileReverted(change.path, "conflict", str(error))
     return fate
@@ -203,31 +208,34 @@ def _take_back(
 
 def _plan(
     location: VaultLocation, backend: StorageBackend, change: Change, log: Sequence[Change]
-) -> tuple[FileReverted, bytes | None]:
+) -> _Planned:
     """What is to become of the file, and the bytes to write for it, if any."""
     path = change.path
     try:
         current = backend.read_bytes(Locator(path))
     except FileNotFoundError:
         if change.before is None:
-            return FileReverted(path, "done", "it is gone"), None
+            return FileReverted(path, "done", "it is gone"), None, GONE
         if change.after == GONE:
-            return FileReverted(path, "left", "its file has another name"), None
-        return FileReverted(path, "conflict", "it is gone since"), None
+            return FileReverted(path, "left", "its file has another name"), None, GONE
+        return FileReverted(path, "conflict", "it is gone since"), None, GONE
     except StorageError as error:
-        return FileReverted(path, "conflict", str(error)), None
+        return FileReverted(path, "conflict", str(error)), None, GONE
     found = content_hash(current)
-    if found == change.before or _was_taken_back(change, found, log):
-        return FileReverted(path, "done"), None
-    if found != change.after:
-        return FileReverted(path, "conflict", "it was changed since"), None
+    same = frozenset({found})
+    if change.pass_name != FOOTER_PASS:
+        same = same_but_for_footers(path, found, log)
+    if change.before in same or any(_was_taken_back(change, each, log) for each in same):
+        return FileReverted(path, "done"), None, found
+    if change.after not in same:
+        return FileReverted(path, "conflict", "it was changed since"), None, found
     if change.before is None:
-        return _expire(path, current)
+        return (*_expire(path, current), found)
     image = _image(location, change)
     if image is None:
         why = "git does not have the bytes that it held before"
-        return FileReverted(path, "conflict", why), None
-    return FileReverted(path, "restored"), image
+        return FileReverted(path, "conflict", why), None, found
+    return FileReverted(path, "restored"), image, found
 
 
 def _was_taken_back(change: Change, found: str, log: Sequence[Change]) -> bool:
