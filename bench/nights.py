@@ -130,6 +130,9 @@ class Found:
     deepest: int
 
 
+_CAPTURED = tuple(f"Agent/memory/{name}/" for name in ("semantic", "procedural", "episodic"))
+
+
 class Estate:
     """The vault with what a night needs of it."""
 
@@ -250,9 +253,10 @@ def served(wanted: bool, estate: Estate) -> Iterator[tuple[Tiers | None, Any]]:
     if not wanted:
         yield None, None
         return
+    from night_answers import answered
+
     sys.path += [str(ROOT / "tests"), str(ROOT / "tests/dreaming")]
     from model_servers import anthropic_server
-    from night_answers import answered
     from night_models import by_batch
 
     from agentm_assets.models.spend import SpendLog
@@ -319,7 +323,7 @@ def main() -> None:
 def questions_of(estate: Estate, most: int) -> dict[str, tuple[str, str]]:
     """id -> the question and the path of its note, for notes that nothing repeats."""
     found: dict[str, tuple[str, str]] = {}
-    paths = sorted(path for path in estate.files() if path.startswith("Agent/memory/"))
+    paths = sorted(path for path in estate.files() if path.startswith(_CAPTURED))
     for path in random.Random(7).sample(paths, len(paths)):
         text = (estate.root / path).read_text()
         number = re.search(r"(?:kettle|oven|mixer|washer|dryer|toaster|heater|freezer) (\d+)", text)

@@ -1,0 +1,53 @@
+"""A model that only quotes: what the local server of `nights.py` answers. Nothing it says is new, so
+every gate that compares an answer with its notes has something true to let through."""
+
+import json
+import re
+from typing import Any
+
+_NUMBERED = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
+_SENTENCE = re.compile(r"[^.!?]+[.!?]")
+
+
+def answered(asked: Any) -> str:
+    """`asked`: a question as the server took it, with its answer's schema."""
+    fields = (asked.schema or {}).get("properties", {})
+    if "faithful" in fields:
+        return json.dumps({"faithful": True, "claim": None})
+    notes = [(int(number), text) for number, text in _NUMBERED.findall(asked.user)]
+    answer: dict[str, Any] = {}
+    for name in fields:
+        if name in ("sentences", "proposals"):
+            answer[name] = [{"text": _first(text), "notes": [at]} for at, text in notes[:3]]
+        elif name == "same":
+            answer[name] = len({_words(text) for _, text in notes}) == 1
+        elif name == "summary":
+            answer[name] = _first(notes[0][1]) if notes else None
+        elif name == "title":
+            answer[name] = _first(notes[0][1])[:60].rstrip(" .") if notes else "Note"
+        else:
+            answer[name] = _JUDGED.get(name)
+    return json.dumps(answer)
+
+
+_JUDGED: dict[str, Any] = {
+    "type": "reference",
+    "altitude": "artifact",
+    "class": "semantic",
+    "slug": "note",
+    "tags": [],
+    "aliases": [],
+    "body": None,
+    "confidence": 0.8,
+}
+
+
+def _first(text: str) -> str:
+    """The first sentence behind the head that names a note."""
+    body = text.partition(": ")[2] or text
+    found = _SENTENCE.search(body)
+    return (found[0] if found else body).strip()
+
+
+def _words(text: str) -> str:
+    return " ".join(sorted(set(text.casefold().split())))
