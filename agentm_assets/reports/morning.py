@@ -17,6 +17,7 @@ from agentm_assets.dreaming.order import STAGES
 from agentm_assets.dreaming.records import StageRecord
 from agentm_assets.enrichment.refusals import read_refusals
 from agentm_assets.enrichment.review import Queued, review_queue
+from agentm_assets.history.revert_log import read_log
 from agentm_assets.index.facts_reader import FactsReader
 from agentm_assets.index.store import IndexStore
 from agentm_assets.ledger import queue
@@ -112,7 +113,7 @@ def gather(
         depths = tuple(queue.depths(connection, now))
         dead = tuple(row for row in queue.rows(connection) if row.state == "dead")
     with FactsReader.open(location.facts_file) as facts:
-        waiting = review_queue(facts, read_refusals(backend))
+        waiting = review_queue(facts, read_refusals(backend), read_log(backend)[0])
     try:
         loaded = load_rules(open_vault(location), env)
         broken, rules_hash = None, loaded.rules_hash

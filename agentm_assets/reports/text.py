@@ -28,12 +28,13 @@ def count(number: int, name: str, plural: str | None = None) -> str:
     return f"{number:,} {name if number == 1 else plural or name + 's'}"
 
 
+_FIGURE = re.compile(r"-|\*{0,2}[-+$]?\d[\d.,%/]*( [a-zA-Zµ]{1,4})?\*{0,2}")
+
+
 def table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """The lines of a table; cells are Markdown already. Columns of figures are set to the right."""
     right = [
-        bool(rows)
-        and all(re.fullmatch(r"[-+−–$≥≤ \d.,%:/]*[a-zµ]{0,3}|-", row[at]) for row in rows)
-        for at in range(len(names))
+        bool(rows) and all(_FIGURE.fullmatch(row[at]) for row in rows) for at in range(len(names))
     ]
     rule = " | ".join("---:" if to_right else "---" for to_right in right)
     return [

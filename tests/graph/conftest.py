@@ -14,7 +14,13 @@ from agentm_assets.index.assets.run import IndexRun, open_instance, report_versi
 from resources.embedder import EmbedderResource
 from resources.workspace import WorkspaceResource
 
-NIGHTLY = {dg.AssetKey("recall_scores"), dg.AssetKey("ingested_sources")}
+NIGHTLY = {
+    dg.AssetKey(name)
+    for name in (
+        *("recall_scores", "ingested_sources", "round_trip"),
+        *("memory_graph", "health_scorecard", "morning_note"),
+    )
+}
 """What no run of the index makes."""
 
 

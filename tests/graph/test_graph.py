@@ -17,7 +17,8 @@ GRAPH = DEFS.resolve_asset_graph()
 SOURCES = {*SPACES, "storage_rules_judgment", "storage_rules_ranking"}
 INDEX = {*TABLES, "embeddings", "lexical_index", "vector_index", "coverage"}
 ENRICHMENT = {"enriched_notes", "reenriched_notes", "review_queue"}
-EVALUATION = {"recall_scores"}
+EVALUATION = {"recall_scores", "round_trip"}
+REPORTS = {"memory_graph", "health_scorecard", "morning_note"}
 INGEST = {"ingested_sources"}
 DREAMING = {asset_name(stage.name) for stage in STAGES}
 WRITERS = ("index_tables", "lexical_index", "vector_index", "coverage")
@@ -29,14 +30,16 @@ def names(keys: object) -> set[str]:
 
 def test_the_graph_has_these_assets_and_no_misspelt_stub() -> None:
     assert names(GRAPH.get_all_asset_keys()) == (
-        SOURCES | INDEX | ENRICHMENT | EVALUATION | INGEST | DREAMING
+        SOURCES | INDEX | ENRICHMENT | EVALUATION | INGEST | DREAMING | REPORTS
     )
     externals = {k for k in GRAPH.get_all_asset_keys() if not GRAPH.get(k).is_executable}
     assert names(externals) <= SOURCES
     assert names(GRAPH.observable_asset_keys) == SOURCES
 
 
-@pytest.mark.parametrize("name", sorted(INDEX | ENRICHMENT | EVALUATION | INGEST | DREAMING))
+@pytest.mark.parametrize(
+    "name", sorted(INDEX | ENRICHMENT | EVALUATION | INGEST | DREAMING | REPORTS)
+)
 def test_every_asset_tells_the_operator_what_it_is(name: str) -> None:
     node = GRAPH.get(dg.AssetKey(name))
     groups = {
@@ -45,6 +48,7 @@ def test_every_asset_tells_the_operator_what_it_is(name: str) -> None:
         "evaluation": EVALUATION,
         "ingest": INGEST,
         "dreaming": DREAMING,
+        "reports": REPORTS,
     }
     assert name in groups[node.group_name or ""]
     assert len(node.description or "") > 30
@@ -92,6 +96,8 @@ def test_no_job_is_empty_and_all_run_in_one_process() -> None:
         "ingest_sources",
         "prune_history",
         "measure_recall",
+        "write_reports",
+        "probe_round_trip",
     }
     for job in jobs.values():
         assert list(job.nodes)
@@ -146,6 +152,8 @@ def test_sensors_and_schedules_are_on_from_the_start() -> None:
         "nightly_verify",
         "nightly_prune",
         "daily_recall_scores",
+        "daily_probe",
+        "nightly_reports",
     }
     for sensor in repository.sensor_defs:
         assert sensor.default_status is dg.DefaultSensorStatus.RUNNING
@@ -172,6 +180,10 @@ def test_checks_cover_what_can_be_wrong() -> None:
         ("ingested_sources", "records_known"),
         ("recall_scores", "recall_holds"),
         ("recall_scores", "recall_not_degraded"),
+        ("round_trip", "found_again"),
+        ("health_scorecard", "all_parts_pass"),
+        ("morning_note", "mail_handed_over"),
+        ("morning_note", "nothing_failed"),
         *((name, "could_run") for name in DREAMING),
         *((name, "no_anomaly") for name in DREAMING),
     }
