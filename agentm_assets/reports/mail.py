@@ -75,7 +75,7 @@ def send(table: MailTable, message: EmailMessage, password: str | None) -> None:
     try:
         with _connected(table, context) as server:
             if table.user is not None:
-                server.login(table.user, password or "")
+                _log_in(server, table, password or "")
             server.send_message(message)
     except ssl.SSLCertVerificationError as error:
         raise MailFailed(
@@ -85,10 +85,6 @@ def send(table: MailTable, message: EmailMessage, password: str | None) -> None:
     except smtplib.SMTPNotSupportedError:
         raise MailFailed(
             f"{place} offers no encryption, or no way to log in under it; nothing was sent"
-        ) from None
-    except smtplib.SMTPAuthenticationError as error:
-        raise MailFailed(
-            f"{place} refused user and password (code {error.smtp_code}). Correct {table.key}"
         ) from None
     except smtplib.SMTPRecipientsRefused:
         raise MailFailed(f"{place} refused every address in mail.to") from None
@@ -145,6 +141,17 @@ def _connected(table: MailTable, context: ssl.SSLContext) -> smtplib.SMTP:
         server.close()
         raise
     return server
+
+
+def _log_in(server: smtplib.SMTP, table: MailTable, password: str) -> None:
+    try:
+        server.login(table.user or "", password)
+    except (smtplib.SMTPAuthenticationError, smtplib.SMTPServerDisconnected):
+        # Some say no, others hang up.
+        raise MailFailed(
+            f"{table.host}:{table.at_port} refused user and password. Correct mail.user or "
+            f"{table.key}"
+        ) from None
 
 
 def _trust(table: MailTable) -> ssl.SSLContext:
