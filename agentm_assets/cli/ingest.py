@@ -54,7 +54,8 @@ def command(
     from agentm_assets.cli.progress import progress_bars
     from agentm_assets.index.store import IndexBusy
     from agentm_assets.ingest.kinds import KINDS
-    from agentm_assets.ingest.sweep import Asked, IngestRefused, ingest
+    from agentm_assets.ingest.places import IngestRefused
+    from agentm_assets.ingest.sweep import Asked, ingest
 
     chosen = next((known for known in KINDS if known == kind), None)
     with opened(vault, profile, {IngestRefused: BAD_INPUT, IndexBusy: RED_STATE}) as store:

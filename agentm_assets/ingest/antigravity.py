@@ -33,7 +33,7 @@ _FOLDER: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,199}")
 
 def is_record(record: Record) -> bool:
     """Is it a line of such a log?"""
-    return type(record.get("step_index")) is int and isinstance(record.get("type"), str)
+    return type(record.get("step_index")) is int and bool(text_of(record, "type"))
 
 
 def session_id(record: Record) -> str:
@@ -52,7 +52,7 @@ def session_id_of_path(path: PurePath) -> str:
 
 def read(record: Record, account: Account) -> None:
     """Add what a record tells."""
-    kind = record.get("type")
+    kind = text_of(record, "type")
     at = text_of(record, "created_at")
     account.moment(at)
     # The index of a step stands for its id, and a step may be told again when it is done.
@@ -62,7 +62,7 @@ def read(record: Record, account: Account) -> None:
     elif kind in ("PLANNER_RESPONSE", "NOTIFY_USER"):
         account.answers_with(key, _content(record), at)
         for call in parts_of(record.get("tool_calls")):
-            if call.get("name") in _WRITING_TOOLS:
+            if text_of(call, "name") in _WRITING_TOOLS:
                 account.touches(_path(call.get("args")))
     elif kind not in _SYSTEM_STEPS and kind not in _TOOL_STEPS:
         account.does_not_know(kind)

@@ -25,7 +25,7 @@ _NOT_SAID: Final = re.compile(
 
 def is_record(record: Record) -> bool:
     """Is it a line of such a log?"""
-    kind = record.get("type")
+    kind = text_of(record, "type")
     if kind == "summary":
         return "leafUuid" in record
     if kind in ("user", "assistant", "system", "attachment"):
@@ -39,7 +39,7 @@ def session_id(record: Record) -> str:
 
 def read(record: Record, account: Account) -> None:
     """Add what a record tells."""
-    kind = record.get("type")
+    kind = text_of(record, "type")
     if kind in _TITLES:
         account.title = text_of(record, _TITLES[kind]) or account.title
         return
@@ -65,11 +65,11 @@ def read(record: Record, account: Account) -> None:
 
 
 def _texts(content: object) -> list[str]:
-    return [text_of(part, "text") for part in parts_of(content) if part.get("type") == "text"]
+    return [text_of(part, "text") for part in parts_of(content) if text_of(part, "type") == "text"]
 
 
 def _touched(content: object, account: Account) -> None:
     for part in parts_of(content):
-        if part.get("type") == "tool_use" and part.get("name") in _WRITING_TOOLS:
+        if text_of(part, "type") == "tool_use" and text_of(part, "name") in _WRITING_TOOLS:
             given = part.get("input")
             account.touches(text_of(given, "file_path") or text_of(given, "notebook_path"))

@@ -43,20 +43,20 @@ _PATCHED: Final = re.compile(
 
 def is_record(record: Record) -> bool:
     """Is it a line of such a log?"""
-    if record.get("type") in _ENVELOPES and isinstance(record.get("payload"), dict):
+    if text_of(record, "type") in _ENVELOPES and isinstance(record.get("payload"), dict):
         return True
     return _is_old_head(record) or record.get("record_type") == "state"
 
 
 def session_id(record: Record) -> str:
-    if record.get("type") == "session_meta":
+    if text_of(record, "type") == "session_meta":
         return text_of(record, "payload", "id")
     return text_of(record, "id") if _is_old_head(record) else ""
 
 
 def read(record: Record, account: Account) -> None:
     """Add what a record tells."""
-    kind, payload = record.get("type"), record.get("payload")
+    kind, payload = text_of(record, "type"), record.get("payload")
     at = text_of(record, "timestamp")
     if isinstance(payload, dict) and kind in _ENVELOPES:
         account.moment(at)
@@ -66,9 +66,9 @@ def read(record: Record, account: Account) -> None:
             account.folder = account.folder or text_of(payload, "cwd")
         elif kind == "response_item":
             _item(payload, account, at)
-        elif kind == "event_msg" and payload.get("type") not in _EVENTS:
+        elif kind == "event_msg" and text_of(payload, "type") not in _EVENTS:
             account.does_not_know(f"event_msg/{text_of(payload, 'type')}")
-        elif kind == "event_msg" and payload.get("type") == "thread_name_updated":
+        elif kind == "event_msg" and text_of(payload, "type") == "thread_name_updated":
             account.title = text_of(payload, "thread_name") or account.title
     elif _is_old_head(record):
         account.moment(at)
@@ -98,13 +98,13 @@ def _head(head: Record, account: Account) -> None:
 
 
 def _item(item: Record, account: Account, at: str) -> None:
-    kind = item.get("type")
+    kind = text_of(item, "type")
     if kind == "message":
-        role = item.get("role")
+        role = text_of(item, "role")
         texts = [
             text_of(part, "text")
             for part in parts_of(item.get("content"))
-            if part.get("type") in ("input_text", "output_text", "text")
+            if text_of(part, "type") in ("input_text", "output_text", "text")
         ]
         key = text_of(item, "id")
         if role == "assistant":

@@ -40,8 +40,8 @@ def read(record: Record, account: Account) -> None:
         _head(record, account)
     elif isinstance(record.get("id"), str) and "type" in record:
         read_message(record, account)
-    elif record.get("type") not in _METADATA:
-        account.does_not_know(record.get("type"))
+    elif text_of(record, "type") not in _METADATA:
+        account.does_not_know(text_of(record, "type"))
 
 
 def read_head(document: Record, account: Account) -> None:
@@ -51,7 +51,7 @@ def read_head(document: Record, account: Account) -> None:
 
 def read_message(message: Record, account: Account) -> None:
     """Add what a message tells."""
-    kind, at = message.get("type"), text_of(message, "timestamp")
+    kind, at = text_of(message, "type"), text_of(message, "timestamp")
     if kind not in _KINDS:
         if kind not in _METADATA:
             account.does_not_know(kind)
@@ -63,7 +63,7 @@ def read_message(message: Record, account: Account) -> None:
     elif kind == "gemini":
         account.answers_with(key, text, at)
         for call in parts_of(message.get("toolCalls")):
-            if call.get("name") in _WRITING_TOOLS and call.get("status") != "error":
+            if text_of(call, "name") in _WRITING_TOOLS and text_of(call, "status") != "error":
                 given = call.get("args")
                 account.touches(text_of(given, "file_path") or text_of(given, "absolute_path"))
 

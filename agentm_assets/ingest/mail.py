@@ -76,8 +76,9 @@ def read_mail(data: bytes) -> Mail:
     sent = _sent(_header(message, "date"))
     digest = sha256("\n".join((sender, sent, subject, text)).encode("utf-8", "replace")).hexdigest()
     named = _header(message, "message-id").strip().removeprefix("<").removesuffix(">").strip()
+    usable = 0 < len(named) <= 900 and named.isprintable()
     return Mail(
-        id=named if 0 < len(named) <= 900 else f"sha256-{digest[:32]}",
+        id=named if usable else f"sha256-{digest[:32]}",
         sender=sender,
         recipients=recipients,
         subject=subject,

@@ -281,6 +281,11 @@ class Writer:
             self.remarks[f"{text} next index pass (agentm index)"] = None
 
 
+def failed(place: str, kind: str, why: str, source: str = "") -> Reading:
+    """Of what can't be used."""
+    return Reading(SourceReport(place, kind, source, "failed", reason=why))
+
+
 def nothing(source: str, digest: str, now: datetime, reason: str) -> NothingFound:
     """What is remembered of a source that gave nothing."""
     return NothingFound(source, digest, VERSION, iso(now), reason)

@@ -10,6 +10,7 @@ import pytest
 from agentm_assets.config.vault import VaultLocation
 from agentm_assets.ingest.report import IngestReport
 from agentm_assets.ingest.sweep import Asked, ingest
+from agentm_assets.ingest.units import Fetch, fetched
 from agentm_assets.storage.vault_backend import VaultBackend
 
 NOW = datetime(2026, 9, 1, 12, 0, tzinfo=UTC)
@@ -35,9 +36,9 @@ def store(location: VaultLocation, vault: Path, git: Callable[..., str]) -> Vaul
 def sweep(location: VaultLocation, store: VaultBackend) -> Sweep:
     """`sweep(path, …, again=…, dry_run=…)`."""
 
-    def run(*places: Path | str, fetched: object = None, **more: object) -> IngestReport:
+    def run(*places: Path | str, fetch: Fetch = fetched, **more: object) -> IngestReport:
         asked = Asked(tuple(str(place) for place in places), **more)  # type: ignore[arg-type]
-        return ingest(location, store, asked, NOW, fetched=fetched)  # type: ignore[arg-type]
+        return ingest(location, store, asked, NOW, fetch=fetch)
 
     return run
 

@@ -13,10 +13,11 @@ from agentm_assets.contract.frontmatter import read_frontmatter
 from agentm_assets.extract.links import extract_links
 from agentm_assets.history.run import Run
 from agentm_assets.index.store import IndexStore
-from agentm_assets.ingest import sweep as sweep_module
+from agentm_assets.ingest import logs as logs_module
+from agentm_assets.ingest import units as units_module
 from agentm_assets.ingest import write as write_module
+from agentm_assets.ingest.places import IngestRefused
 from agentm_assets.ingest.report import IngestReport
-from agentm_assets.ingest.sweep import IngestRefused
 from agentm_assets.ledger.source_records import RECORD
 from agentm_assets.ledger.sources import bring_up_to_date
 from agentm_assets.storage.seam import StorageError
@@ -189,7 +190,7 @@ def test_what_gave_nothing_is_remembered(
     def never(*_: object) -> None:
         raise AssertionError("it was distilled again")
 
-    monkeypatch.setattr(sweep_module, "distil_mail", never)
+    monkeypatch.setattr(units_module, "distil_mail", never)
     assert did(sweep(samples / "mail/away.eml")) == ["current"]
     registry = bring_up_to_date(IndexStore(location.duckdb_file), store)
     assert registry.sources["email:away-1@firm.example"].notes == 0
@@ -254,9 +255,11 @@ def test_an_older_version_is_read_anew_on_demand_alone(
 ) -> None:
     places = (samples / KILN, samples / "mail/roof.eml")
     old = sweep(*places).made
-    for module in (sweep_module, write_module):
+    for module in (logs_module, units_module, write_module):
         monkeypatch.setattr(module, "VERSION", "ingest-10")
     assert did(sweep(*places)) == ["current", "older"]
+    append(samples / KILN, line("user", "Thank you, that is all."))
+    assert sorted(did(sweep(*places))) == ["grown", "older"]
     again = sweep(*places, again=True)
     assert did(again) == ["again", "again"]
     assert sorted(again.superseded) == sorted(old) and len(again.made) == len(old)
@@ -439,6 +442,21 @@ def test_one_agent_to_another_is_no_word_of_the_operator(samples: Path, sweep: S
     assert (one.did, one.records, one.made, one.trace) == ("nothing", 1, (), "")
 
 
+def test_ids_that_nobody_can_use_are_no_end(samples: Path, sweep: Sweep, tree: Tree) -> None:
+    long = samples / "long.jsonl"
+    long.write_bytes(line("user", "We always do it by hand.", session="x" * 300))
+    lone = samples / "lone.jsonl"
+    lone.write_bytes(line("user", "We always do it by foot.", session="a\ud800b"))
+    mail = samples / "odd.eml"
+    mail.write_bytes(
+        (samples / "mail/roof.eml").read_bytes().replace(b"20260505.roof.1@roofs.example", b"\x7f")
+    )
+    assert did(sweep(long)) == ["failed"]
+    assert sweep(lone).sources[0].source == "claude-session:a\ufffdb"
+    assert sweep(mail).sources[0].source.startswith("email:sha256-")
+    assert did(sweep(lone, mail)) == ["current", "current"]
+
+
 def test_a_session_without_a_word_of_the_operator_leaves_no_trace(
     samples: Path, sweep: Sweep, tree: Tree
 ) -> None:
@@ -478,7 +496,7 @@ def test_an_address_that_was_fetched_is_its_own_and_not_what_the_page_claims(
             data,
         )
 
-    (one,) = sweep("https://short.example/1", fetched=fetched).sources
+    (one,) = sweep("https://short.example/1", fetch=fetched).sources
     assert one.source == "url:https://real.example/page"
     assert "sk_live" not in text_of(one.made[0])
-    assert did(sweep("https://short.example/1", fetched=fetched)) == ["current"]
+    assert did(sweep("https://short.example/1", fetch=fetched)) == ["current"]
