@@ -18,6 +18,15 @@ _MARKER = re.compile(
 _SENTENCE_END = re.compile(
     r"(?<=[.!?\u2026])[\"'\u201d\u2019)]*[ \t]+(?=[^\sa-z])|(?<=[\u3002\uff01\uff1f])"
 )
+_LINES = re.compile(r"[^\r\n]+")
+_HEADER = re.compile(
+    r"[ \t>*-]{0,8}[A-Za-z][A-Za-z-]{1,30}(?:\*\*)?:(?:\*\*)?[ \t]+[^\r\n]{0,200}@"
+)
+_NO_PROSE = re.compile(
+    r"[ \t]{0,3}(?:#{1,6}[ \t]|[`~]{3}|\||---+[ \t]*\Z)"
+    r"|[ \t>*-]{0,8}(?:From|To|Cc|Date|Subject|Sender|Reply-To|[A-Za-z-]{2,30}-by)(?:\*\*)?:",
+    re.IGNORECASE,
+)
 _ACTING: Final = (("[", " "), ("]", " "), ("<", "&lt;"), ("{{", "{ {"), ("%%", "%"), ("::", ":"))
 """What note editors and this one obey, and what stands instead."""
 
@@ -45,6 +54,20 @@ def shortened(text: str) -> str:
     cut = text[: LONGEST - 1]
     blank = cut.rfind(" ")
     return (cut[:blank] if blank > LONGEST // 2 else cut).rstrip(" ,;:") + "\u2026"
+
+
+def lead_sentence(text: str) -> str:
+    """The first sentence of prose: no heading, no header of a mail, no trailer, no fence; "" when
+    there is none."""
+    for line in _LINES.finditer(text):
+        if line[0].strip() and not _NO_PROSE.match(line[0]):
+            return sentence_around(text, line.start())
+    return ""
+
+
+def is_header(line: str) -> bool:
+    """Whether the line only says whose or from when something is (`From: Anna <a@example.org>`)."""
+    return _HEADER.match(line) is not None
 
 
 def sentence_around(text: str, at: int) -> str:

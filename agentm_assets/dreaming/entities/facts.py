@@ -10,7 +10,14 @@ import duckdb
 from agentm_assets.contract.rules import LoadedRules
 from agentm_assets.dreaming.entities.resolve import Entity, Reference
 from agentm_assets.dreaming.inputs import Input, settled_inputs
-from agentm_assets.dreaming.plain_text import quotable, sentence_around, shortened
+from agentm_assets.dreaming.plain_text import (
+    is_header,
+    lead_sentence,
+    quotable,
+    sentence_around,
+    shortened,
+)
+from agentm_assets.dreaming.similar import read_texts
 
 LEAST_NOTES: Final = 2
 """Notes that name an entity before it gets a page: one note speaks for itself."""
@@ -29,8 +36,8 @@ _FEWEST_WORDS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One note that names the entity. `text`: the sentence that does, or what the note says in one
-    sentence; "" when neither may be shown."""
+    """One note that names the entity. `text`: the sentence that does, else the note's summary, else
+    its first sentence; "" when what it says may not be shown."""
 
     note: Input
     text: str
@@ -108,14 +115,20 @@ def read_facts(
     said: dict[str, str] = {}
     for path, surface, text in rows:
         at = text.find(surface)
-        sentence = quotable(sentence_around(text, at)) if at >= 0 else ""
+        around = sentence_around(text, at) if at >= 0 else ""
+        sentence = "" if is_header(around) else quotable(around)
         if path not in said and len(sentence.split()) >= _FEWEST_WORDS:
             said[path] = sentence
-    return tuple(Fact(note, said.get(note.path) or _summary(note)) for note in notes)
-
-
-def _summary(note: Input) -> str:
-    return shortened(quotable(note.summary or ""))
+    said |= {
+        note.path: shortened(quotable(note.summary))
+        for note in notes
+        if note.summary and note.path not in said
+    }
+    silent = [note.path for note in notes if note.path not in said]
+    said |= {
+        path: quotable(lead_sentence(text)) for path, text in read_texts(connection, silent).items()
+    }
+    return tuple(Fact(note, said.get(note.path, "")) for note in notes)
 
 
 def named_together(

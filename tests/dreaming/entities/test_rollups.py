@@ -228,6 +228,7 @@ def test_people_get_pages_once_the_rules_declare_them(estate: Estate) -> None:
     page = estate.text("Agent/memory/entities/anna-kern.md")
     assert page.startswith("---\ntype: person\nstatus: active\n")
     assert "title: Anna Kern\n" in page and "anna@example.org" in page
+    assert page.count(": Mail ") == 2 and "From:" not in page, "a header says nothing of her"
 
 
 def test_a_backlog_drains_oldest_first_within_the_budget(estate: Estate) -> None:
