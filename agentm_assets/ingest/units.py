@@ -114,9 +114,10 @@ class Units:
         if source in self._seen:
             return Reading(SourceReport(place, kind, source, "passed", reason="met before"))
         self._seen.add(source)
-        if version == VERSION:
+        was_read = version == VERSION
+        if was_read and not self._is_unfinished(source, digest):
             return Reading(SourceReport(place, kind, source, "current"))
-        if version is not None:
+        if version is not None and not was_read:
             if not self.again:
                 return Reading(SourceReport(place, kind, source, "older"))
             did = "again"
@@ -130,4 +131,13 @@ class Units:
             entry=nothing(source, digest, self.now, why_nothing),
             replaces_all=True,
             reinforces=did != "again",
+            was_read=was_read,
         )
+
+    def _is_unfinished(self, source: str, digest: str) -> bool:
+        """Are older notes in force beside those of this content, as a kill leaves them?"""
+        current = [
+            (note.hash, note.version) == (digest, VERSION)
+            for note in self.registry.notes_of(source)
+        ]
+        return any(current) and not all(current)

@@ -48,7 +48,7 @@ class Reading:
     """What one reading of a source gave. `entry`: what the registry is to remember of it.
     `replaces_all`: its notes take the place of all of the source; `replaces_part`: of those of the
     same part. `reinforces`: what another source said before is counted there and not written
-    again."""
+    again. `was_read`: it was read before, and older notes of it may still be in force."""
 
     report: SourceReport
     drafts: tuple[Draft, ...] = ()
@@ -57,6 +57,7 @@ class Reading:
     replaces_all: bool = False
     replaces_part: bool = False
     reinforces: bool = True
+    was_read: bool = False
 
 
 @dataclass(slots=True)
@@ -122,7 +123,9 @@ class Writer:
         made: list[tuple[Locator, Draft]] = []
         reinforced_here: list[str] = []
         for draft in reading.drafts:
-            if self.registry.has_made(draft.source, draft.digest, VERSION):
+            if self.registry.has_made(
+                draft.source, draft.digest, VERSION, live=reading.replaces_all
+            ):
                 continue
             known = self._known(draft, written)
             if known is not None:
@@ -140,6 +143,8 @@ class Writer:
         did = reading.report.did
         if did == "new" and not (made or reinforced_here or reading.report.trace):
             did = "nothing"
+        if reading.was_read and not superseded:
+            did = "current"
         return replace(
             reading.report,
             did=did,
@@ -231,13 +236,17 @@ class Writer:
         made: Sequence[tuple[Locator, Draft]],
         written: _Written,
     ) -> list[str]:
-        """Mark the notes of exactly this source whose place the new ones take."""
-        if not made:
-            return []
+        """Mark the notes of exactly this source whose place the new ones take, or those that a run
+        made which was killed before it came to this."""
+        notes = self.registry.notes_of(reading.report.source)
+        told = {draft.digest for draft in reading.drafts}
+        kept = {note.path for note in notes if note.version == VERSION and note.hash in told}
+        new = [(place, draft.part) for place, draft in made]
+        new += [(Locator(note.path), note.part) for note in notes if note.path in kept]
         done: list[str] = []
-        for note in self.registry.notes_of(made[0][1].source):
-            successor = _successor(note, made, reading)
-            if successor is None:
+        for note in notes:
+            successor = _successor(note, new, reading)
+            if successor is None or note.path in kept:
                 continue
             wanted = Wanted("read anew from its source", successor.name[:-3], self.now)
             try:
@@ -299,14 +308,15 @@ def _older(wanted: Wanted, data: bytes) -> bytes:
 
 
 def _successor(
-    note: SourceNote, made: Sequence[tuple[Locator, Draft]], reading: Reading
+    note: SourceNote, new: Sequence[tuple[Locator, str]], reading: Reading
 ) -> Locator | None:
+    """`new`: places and the parts of the source that they are of."""
     if not (reading.replaces_all or reading.replaces_part):
         return None
-    same = [place for place, draft in made if draft.part and draft.part == note.part]
+    same = [place for place, part in new if part and part == note.part]
     if same:
         return same[0]
-    return made[0][0] if reading.replaces_all else None
+    return new[0][0] if new and reading.replaces_all else None
 
 
 def _names(stem: str, digest: str) -> Iterable[str]:

@@ -83,17 +83,24 @@ class Registry:
         return tuple(note for note in self._notes.get(source, ()) if note.live)
 
     def is_done(self, source: str, digest: str) -> str | None:
-        """The version of the pass that read the source at this content hash, None when none did."""
+        """The version of the pass that read the source at this content hash, None when none did,
+        or when it has had another content since, which is in force."""
         nothing = self.records.nothing.get(source)
         if nothing is not None and nothing.hash == digest:
             return nothing.version
-        known = [note.version for note in self._notes.get(source, ()) if note.hash == digest]
+        made = self._notes.get(source, ())
+        live = [note for note in made if note.live]
+        known = [note.version for note in live or made if note.hash == digest]
         return max(known, key=_age, default=None)
 
-    def has_made(self, source: str, digest: str, version: str) -> bool:
-        """Did a pass of this version make a note of this content, be it in force or not?"""
+    def has_made(self, source: str, digest: str, version: str, *, live: bool = False) -> bool:
+        """Did a pass of this version make a note of this content, be it in force or not? `live`:
+        one that is in force."""
         made = self._notes.get(source, ())
-        return any((note.hash, note.version) == (digest, version) for note in made)
+        return any(
+            (note.hash, note.version) == (digest, version) and (note.live or not live)
+            for note in made
+        )
 
     def cursor_of(self, source: str) -> Cursor | None:
         return self.records.cursors.get(source)

@@ -225,6 +225,42 @@ def test_a_page_that_changed_supersedes_the_notes_of_exactly_its_address(
     assert "\nstatus: unfiled\n" in text_of(old[1])
 
 
+def test_a_page_that_is_again_as_it_was_is_kept_anew(
+    samples: Path, sweep: Sweep, text_of: Read
+) -> None:
+    page = samples / "web/lime.html"
+    first = page.read_text()
+    sweep(page)
+    page.write_text(first.replace("at least seven days", "at least nine days"))
+    (second,) = sweep(page).made
+    page.write_text(first)
+    (one,) = sweep(page).sources
+    assert (one.did, one.superseded) == ("changed", (second,))
+    assert "seven days" in text_of(one.made[0]) and "status: unfiled" in text_of(one.made[0])
+    assert did(sweep(page)) == ["current"]
+
+
+@pytest.mark.parametrize("place", ["web/lime.html", KILN])
+def test_after_a_kill_before_the_older_notes_gave_way_they_do(
+    samples: Path, sweep: Sweep, text_of: Read, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    old = sweep(samples / place).made
+    for module in (logs_module, units_module, write_module):
+        monkeypatch.setattr(module, "VERSION", "ingest-2")
+
+    def killed(*_: object) -> bytes:
+        raise StorageError("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(write_module, "forgotten", killed)
+        with pytest.raises(StorageError, match="killed"):
+            sweep(samples / place, again=True)
+    assert all("status: unfiled" in text_of(path) for path in old)
+    report = sweep(samples / place, again=True)
+    assert report.made == () and sorted(report.superseded) == sorted(old)
+    assert did(sweep(samples / place, again=True)) == ["current"]
+
+
 def test_what_the_operator_accepted_stays_in_force(
     samples: Path, sweep: Sweep, vault: Path, text_of: Read
 ) -> None:
@@ -237,6 +273,7 @@ def test_what_the_operator_accepted_stays_in_force(
     (one,) = sweep(page).sources
     assert one.superseded == () and len(one.made) == 1
     assert "\nstatus: active\n" in text_of(note)
+    assert did(sweep(page)) == ["current"]
 
 
 def test_another_text_under_a_known_message_id_takes_nobodys_place(
