@@ -1,5 +1,7 @@
-"""A model that only quotes: what the local server of `nights.py` answers. Nothing it says is new, so
-every gate that compares an answer with its notes has something true to let through."""
+"""A model that only quotes: what the local server of `nights.py` answers.
+
+Nothing it says is new, so every gate that compares an answer with its notes lets it through.
+"""
 
 import json
 import re

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -248,10 +248,10 @@ def shown(
 
 
 @contextmanager
-def served(wanted: bool, estate: Estate) -> Iterator[tuple[Tiers | None, Any]]:
-    """A local model that answers in batches, its price and its spend log."""
+def served(wanted: bool, estate: Estate) -> Iterator[tuple[Tiers | None, Any, Callable[[], None]]]:
+    """A local model that answers in batches, its spend log, and what ends the batches."""
     if not wanted:
-        yield None, None
+        yield None, None, lambda: None
         return
     from night_answers import answered
 
@@ -262,7 +262,7 @@ def served(wanted: bool, estate: Estate) -> Iterator[tuple[Tiers | None, Any]]:
     from agentm_assets.models.spend import SpendLog
 
     with anthropic_server(answered) as server:
-        yield by_batch(server), SpendLog(estate.location)
+        yield by_batch(server), SpendLog(estate.location), server.finish
 
 
 def main() -> None:
@@ -285,7 +285,7 @@ def main() -> None:
         names = estate.files()
         questions = questions_of(estate, options.known)
         before = recalled(estate, questions)
-        models, spend = stack.enter_context(served(options.model, estate))
+        models, spend, end_batches = stack.enter_context(served(options.model, estate))
         nights, marks = [], []
         for number in range(options.nights):
             now = START + timedelta(days=number)
@@ -297,6 +297,7 @@ def main() -> None:
             marks.append(len(read_log(estate.backend)[0]))
             night = estate.night(number, models, spend)
             reports = [run_stage(night, stage) for stage in STAGES]
+            end_batches()
             nights.append(shown(number, reports, estate, seconds))
             names |= estate.files()
             print(json.dumps(nights[-1]), file=sys.stderr, flush=True)
