@@ -248,6 +248,13 @@ def _not_run(morning: Morning) -> list[str]:
         for record in morning.stages
         if record.error
     ]
+    waiting = [record for record in morning.stages if record.waiting_for_model]
+    if waiting:
+        names = ", ".join(
+            f"{plain(record.stage)} {record.waiting_for_model:,}" for record in waiting
+        )
+        why = "over its line, or at work on a batch" if morning.has_models else "none is configured"
+        lines.append(f"- Waiting for a model ({why}): {names}.")
     for failed in morning.failed_runs[-_SHOWN:]:
         at = failed.at[:16].replace("T", " ")
         lines.append(

@@ -157,8 +157,8 @@ def _meters(health: Health, days: Mapping[date, Day], today: date) -> list[str]:
             )
             for stage, each in day.coverage.items()
         ]
-        names = ("coverage", "current", "done", "stale", "waiting", "the last 31 days")
-        lines += [*table(names, covered), ""]
+        names = ("stage", "current", "done", "stale", "waiting", "the last 31 days")
+        lines += ["### Coverage", "", *table(names, covered), ""]
     if day.queues:
         waiting = [
             (
@@ -170,7 +170,8 @@ def _meters(health: Health, days: Mapping[date, Day], today: date) -> list[str]:
             )
             for owner, each in day.queues.items()
         ]
-        lines += [*table(("queue", "waiting", "oldest", "dead", ""), waiting), ""]
+        shown_as = ("queue", "waiting", "oldest", "dead", "")
+        lines += ["### Queues", "", *table(shown_as, waiting), ""]
     corrected = ", ".join(f"{month}: {number:,}" for month, number in day.corrections.items())
     return [*lines, f"Corrected classes by month: {corrected or 'none so far'}.", ""]
 

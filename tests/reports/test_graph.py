@@ -102,7 +102,7 @@ def test_the_picture_is_xml_coloured_by_class_and_sized_by_degree() -> None:
     hub = next(each for each in circles if each.get("data-path") == "hub.md")
     spoke = next(each for each in circles if each.get("data-path") == "s000.md")
     assert (hub.get("class"), spoke.get("class")) == ("entities", "semantic")
-    assert float(hub.get("r") or 0) == radius(40) > 2 * float(spoke.get("r") or 0)
+    assert float(hub.get("r") or 0) == radius(40, 41) > 2 * float(spoke.get("r") or 0)
     style = root.find(f"{SVG}style")
     assert style is not None
     assert all(

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from agentm_assets.reports.graph.layout import HEIGHT, WIDTH, Place
-from agentm_assets.reports.graph.model import GROUPS, MemoryGraph, Node
+from agentm_assets.reports.graph.model import GROUPS, MemoryGraph
 
 COLOURS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -47,7 +47,7 @@ def draw(graph: MemoryGraph, places: tuple[Place, ...]) -> str:
         ),
         "</g>",
         '<g class="notes">',
-        *(_circle(number, node, places[number]) for number, node in enumerate(graph.nodes)),
+        *(_circle(graph, number, places[number]) for number in range(len(graph.nodes))),
         "</g>",
         '<g class="names">',
         *_names(graph, places),
@@ -75,16 +75,22 @@ def text_of(written: str) -> str:
     return escape(_UNWRITABLE.sub("\ufffd", written), quote=True)
 
 
-def radius(degree: int) -> float:
-    """The area grows with the degree, so that a hub looks as big as it is."""
-    return round(min(26.0, 3.0 + 1.55 * math.sqrt(degree)), 1)
+def radius(degree: int, notes: int) -> float:
+    """The area grows with the degree, so that a hub looks as big as it is; in a small graph of so
+    many notes all are bigger."""
+    return round(min(26.0, (3.0 + 1.55 * math.sqrt(degree)) * _zoom(notes)), 1)
 
 
-def _circle(number: int, node: Node, place: Place) -> str:
+def _zoom(notes: int) -> float:
+    return min(1.7, max(1.0, math.sqrt(200 / max(notes, 1))))
+
+
+def _circle(graph: MemoryGraph, number: int, place: Place) -> str:
+    node = graph.nodes[number]
     links = _count(node.degree, "link")
     return (
         f'<circle id="n{number}" class="{node.group}" cx="{place.x}" cy="{place.y}" '
-        f'r="{radius(node.degree)}" data-path="{text_of(node.path)}" '
+        f'r="{radius(node.degree, len(graph.nodes))}" data-path="{text_of(node.path)}" '
         f'data-title="{text_of(node.title)}" data-degree="{node.degree}">'
         f"<title>{text_of(node.title)}\n{text_of(node.path)}\n{node.group}, {links}</title>"
         "</circle>"
@@ -98,17 +104,17 @@ def _names(graph: MemoryGraph, places: tuple[Place, ...]) -> list[str]:
     )
     taken: list[tuple[float, float, float, float]] = []
     for number in ranked[:_LABELLED]:
-        at, size = places[number], radius(graph.nodes[number].degree)
+        at, size = places[number], radius(graph.nodes[number].degree, len(graph.nodes))
         taken.append((at.x - size, at.y - size, at.x + size, at.y + size))
     found: list[str] = []
     for number in ranked[:_LABELLED]:
         node, at = graph.nodes[number], places[number]
         name = " ".join(node.title.split()) or node.path
         name = name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}…"
-        half, size = len(name) * 3.6 + 2, radius(node.degree)
+        half, size = len(name) * 4.1 + 2, radius(node.degree, len(graph.nodes))
         x = min(max(at.x, half + 4), WIDTH - half - 4)
-        for y in (at.y + size + 13, at.y - size - 5):
-            box = (x - half, y - 11, x + half, y + 4)
+        for y in (at.y + size + 15, at.y - size - 5):
+            box = (x - half, y - 13, x + half, y + 4)
             if not any(_cover(box, other) for other in taken):
                 taken.append(box)
                 found.append(
@@ -140,8 +146,8 @@ _STYLE = (
     ".page{fill:#fbfbf9}"
     ".links line{stroke:#8a94a0;stroke-opacity:.35;stroke-width:1}"
     ".notes circle{stroke:#fff;stroke-width:1}"
-    ".names text{font-size:12px;text-anchor:middle;fill:#1d2329;paint-order:stroke;"
+    ".names text{font-size:14px;text-anchor:middle;fill:#1d2329;paint-order:stroke;"
     "stroke:#fbfbf9;stroke-width:3px;stroke-linejoin:round}"
-    ".legend text{font-size:13px;fill:#39424c}"
+    ".legend text{font-size:14px;fill:#39424c}"
     + "".join(f".{group}{{fill:{colour}}}" for group, colour in COLOURS.items())
 )
