@@ -32,6 +32,7 @@ TYPES: Final[Mapping[str, str]] = {**DECLARED, "repo": "repository"}
 """The type that a page carries, where the rules have it."""
 
 _FEWEST_WORDS: Final = 4
+"""Of a sentence beside the mention: `See acme/kettle#12.` says nothing of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,8 @@ def read_facts(
         at = text.find(surface)
         around = sentence_around(text, at) if at >= 0 else ""
         sentence = "" if is_header(around) else quotable(around)
-        if path not in said and len(sentence.split()) >= _FEWEST_WORDS:
+        others = sentence.replace(surface, " ").split()
+        if path not in said and len(others) >= _FEWEST_WORDS:
             said[path] = sentence
     said |= {
         note.path: shortened(quotable(note.summary))

@@ -13,10 +13,13 @@ from estate import Estate
 from model_servers import NOT_RUN, ModelServer, anthropic_server, openai_server
 from night_models import answering, at_once, by_batch, is_grounding
 
+from agentm_assets.dreaming.asking import asking_of
 from agentm_assets.dreaming.entities.stage import PROSE, EntityRollups
 from agentm_assets.dreaming.run import run_stage
 from agentm_assets.dreaming.stage import StageReport
+from agentm_assets.enrichment.model_judge import ClosedToModels
 from agentm_assets.ledger import queue
+from agentm_assets.models.protocol import ModelRequest
 
 PAGE = "Agent/memory/entities/acme-kettle.md"
 GOOD = {"text": "The lid of the kettle sticks in the cold.", "notes": [3]}
@@ -221,6 +224,18 @@ def test_a_night_killed_before_it_writes_pays_for_nothing_twice(
     dream(estate)
     assert len(openai.asked) == 2 and paragraph(estate) == GOOD["text"]
     assert not list((estate.location.log_dir / "answers").iterdir())
+
+
+@pytest.mark.parametrize("path", ["personal/a.md", "Personal/a.md", "\uff30ersonal/a.md"])
+def test_the_last_look_before_a_call_stops_a_closed_note(
+    estate: Estate, openai: ModelServer, path: str
+) -> None:
+    estate.models = at_once(openai)
+    asking = asking_of(estate.night(), "test")
+    request = ModelRequest("k", "s", "u", "x", {"type": "object"}, 10)
+    with pytest.raises(ClosedToModels):
+        asking.ask(request, [path])
+    assert not openai.requests
 
 
 def test_over_the_budget_the_rest_waits(estate: Estate, openai: ModelServer) -> None:
