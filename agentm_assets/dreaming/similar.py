@@ -1,5 +1,6 @@
 """Which notes are near each other: by what they mean, and by the words they use."""
 
+import heapq
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ BLOCK: Final = 1_024
 """Notes compared at once with all: 20 MB at 5,000 notes."""
 
 T = TypeVar("T")
+MOST_NEIGHBOURS: Final = 30
+
 _WORD: Final = re.compile(r"[^\W_]+")
 _SHINGLE: Final = 3
 
@@ -26,14 +29,25 @@ class Vectors:
     paths: tuple[str, ...]
     matrix: NDArray[np.float32]
 
-    def pairs(self, least: float) -> Iterator[tuple[int, int, float]]:
-        """Every pair of notes at least so near, the earlier path first."""
+    def pairs(self, least: float, most: int = MOST_NEIGHBOURS) -> Iterator[tuple[int, int, float]]:
+        """Pairs of notes at least so near, the earlier path first, in order. Of each note only the
+        `most` nearest count: where a hundred notes are alike, not every pair of them is needed."""
+        found: dict[tuple[int, int], float] = {}
         for first in range(0, len(self.paths), BLOCK):
             near = self.matrix[first : first + BLOCK] @ self.matrix.T
-            rows, columns = np.nonzero(near >= least)
-            for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
-                if first + row < column:
-                    yield first + row, column, float(near[row, column])
+            rows = np.arange(near.shape[0])
+            near[rows, first + rows] = -1.0
+            kept = min(most, near.shape[1])
+            best = np.argsort(-near, axis=1, kind="stable")[:, :kept]
+            for row, columns in zip(rows.tolist(), best.tolist(), strict=True):
+                for column in columns:
+                    score = float(near[row, column])
+                    if score < least:
+                        break
+                    one, other = sorted((first + row, column))
+                    found[one, other] = score
+        for one, other in sorted(found):
+            yield one, other, found[one, other]
 
 
 def read_vectors(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> Vectors:
@@ -97,15 +111,24 @@ def clusters(
     """Groups of at least `least` of `count` things around one that is near to all others of its
     group; each thing is in one group at most. The fullest groups first; the order of things decides
     between equals, so the same input gives the same groups."""
-    free = set(range(count))
+    free = [True] * count
+    open_neighbours = [len(near.get(each, {})) for each in range(count)]
+    heap = [(-open_neighbours[each], each) for each in range(count)]
+    heapq.heapify(heap)
     found: list[tuple[int, ...]] = []
-    while True:
-        best: tuple[int, ...] = ()
-        for seed in sorted(free):
-            group = [seed, *(each for each in near.get(seed, {}) if each in free)]
-            if len(group) > len(best):
-                best = tuple(sorted(group))
-        if len(best) < least:
-            return tuple(found)
-        found.append(best)
-        free -= set(best)
+    while heap:
+        size, seed = heapq.heappop(heap)
+        if not free[seed] or -size != open_neighbours[seed]:
+            continue  # it has been taken, or stands again further down
+        if 1 - size < least:
+            break
+        group = tuple(sorted((seed, *(each for each in near.get(seed, {}) if free[each]))))
+        found.append(group)
+        for each in group:
+            free[each] = False
+        for each in group:
+            for other in near.get(each, {}):
+                if free[other]:
+                    open_neighbours[other] -= 1
+                    heapq.heappush(heap, (-open_neighbours[other], other))
+    return tuple(found)

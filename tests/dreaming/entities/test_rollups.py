@@ -62,6 +62,7 @@ def test_a_second_night_changes_no_byte_and_makes_no_commit(estate: Estate) -> N
     before, head = estate.files(), estate.head()
     report = dream(estate)
     assert (report.planned, report.applied) == (0, 0)
+    assert report.measured["share"] == 1
     assert estate.files() == before and estate.head() == head
 
 
