@@ -16,6 +16,7 @@ _BOOKKEEPING: Final = names("""
 """)
 _TITLES: Final = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle"}
 _WRITING_TOOLS: Final = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write"})
+_NOT_TALK: Final = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
 _NOT_SAID: Final = re.compile(
     r"<|\[Request interrupted by user|Caveat: The messages below|API Error"
     r"|This session is being continued from a previous conversation"
@@ -54,7 +55,7 @@ def read(record: Record, account: Account) -> None:
     message = record.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     _touched(content, account)
-    if record.get("isSidechain") or record.get("isMeta") or record.get("isCompactSummary"):
+    if any(record.get(flag) for flag in _NOT_TALK):
         return
     key = text_of(record, "uuid")
     texts = [content] if isinstance(content, str) else _texts(content)

@@ -10,6 +10,8 @@ from dagster._core.loader import LoadingContextForTest
 
 from agentm_assets.contract.rules import default_rules_text
 from agentm_assets.definitions import build_defs
+from agentm_assets.dreaming.assets.group import asset_name
+from agentm_assets.dreaming.order import STAGES
 from agentm_assets.index.assets.run import IndexRun, open_instance, report_versions, run_index
 from resources.embedder import EmbedderResource
 from resources.workspace import WorkspaceResource
@@ -19,6 +21,7 @@ NIGHTLY = {
     for name in (
         *("recall_scores", "ingested_sources", "round_trip"),
         *("memory_graph", "health_scorecard", "morning_note"),
+        *(asset_name(stage.name) for stage in STAGES),
     )
 }
 """What no run of the index makes."""
