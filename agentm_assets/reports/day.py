@@ -25,14 +25,11 @@ class ComponentDay(_Part):
 
 
 class CoverageDay(_Part):
-    population: int = 0
-    done: int = 0
-    stale: int = 0
-    waiting: int = 0
+    """A stage of the ledger. `others`: what is not current, by reason."""
 
-    @property
-    def share(self) -> float:
-        return self.done / self.population if self.population else 1.0
+    share: float = 1.0
+    done: int = 0
+    others: Mapping[str, int] = Field(default_factory=dict)
 
 
 class QueueDay(_Part):

@@ -1,20 +1,24 @@
 """The state of the vault tonight, gathered from the index, the logs and a look at each part."""
 
-from collections import Counter
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from agentm_assets.config.settings import Settings
+from agentm_assets.config.vault import VaultLocation
 from agentm_assets.contract.rules import LoadedRules, RulesError, load_rules
-from agentm_assets.contract.spaces import space_of
 from agentm_assets.dreaming import records
+from agentm_assets.dreaming.depth import DepthComparison, compare, read_depths
+from agentm_assets.dreaming.meters.corrections import class_corrections
 from agentm_assets.dreaming.records import StageRecord
 from agentm_assets.evaluation.score_log import Entry, ScoreLog
-from agentm_assets.history.revert_log import Change, read_log
+from agentm_assets.history.revert_log import read_log
 from agentm_assets.index.store import IndexStore
 from agentm_assets.ledger import queue
+from agentm_assets.ledger.summary import summary
+from agentm_assets.recall.used import LOG as RECALLS
 from agentm_assets.reports.components import Component, Looked, look
 from agentm_assets.reports.day import (
     ComponentDay,
@@ -33,6 +37,10 @@ from agentm_assets.storage.selection import open_vault
 _SCORES_READ: Final = 200
 _FRESH: Final = timedelta(days=2)
 """A measurement of recall that is older is not today's."""
+
+_MONTH: Final = timedelta(days=30)
+DEPTH: Final = "derivation-depth"
+"""The meter that the scorecard reads itself: no stage of the night need run for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +83,8 @@ def gather(
         statistics = read_statistics(connection)
         graph = read_graph(connection, rules.rules if rules else None)
         depths = queue.depths(connection, now)
-        coverage = connection.execute(
-            "SELECT stage, population, done, stale, waiting FROM coverage ORDER BY stage"
-        ).fetchall()
+        coverage = summary(connection)
+        depth = compare(read_depths(connection, backend), recalled_since(location, now - _MONTH))
     stages = _latest(records.stage_records(location))
     scores = _scores(ScoreLog(location).read(_SCORES_READ), now)
     changes, _broken = read_log(backend)
@@ -96,10 +103,11 @@ def gather(
             f"{record.stage}: {name}": value
             for record in stages
             for name, value in record.measured.items()
-        },
+        }
+        | _depth(depth),
         coverage={
-            stage: CoverageDay(population=population, done=done, stale=stale, waiting=waiting)
-            for stage, population, done, stale, waiting in coverage
+            each.stage: CoverageDay(done=each.done, others=each.others, share=round(each.share, 4))
+            for each in coverage
         },
         queues={
             each.owner: QueueDay(
@@ -120,7 +128,7 @@ def gather(
             )
             for record in stages
         },
-        corrections=corrections(changes),
+        corrections=dict(sorted(class_corrections(changes).items())),
         probe=None
         if probe is None
         else ProbeDay(
@@ -130,20 +138,31 @@ def gather(
     return Health(day, statistics, looked.components, graph, stages, rules)
 
 
-def corrections(changes: Sequence[Change]) -> dict[str, int]:
-    """Notes that were moved from one class to another, by the month of the move."""
-    moved = [
-        change.at[:7]
-        for change in changes
-        if change.moved_from is not None
-        and _class(change.moved_from) != _class(change.path)
-        and _class(change.path) is not None
-    ]
-    return dict(sorted(Counter(moved).items()))
+def recalled_since(location: VaultLocation, start: datetime) -> list[str]:
+    """The notes that genuine recalls gave from that moment on, each as often as it was given.
+    Raises OSError."""
+    try:
+        data = (location.log_dir / RECALLS).read_bytes()
+    except FileNotFoundError:
+        return []
+    found: list[str] = []
+    for line in data.split(b"\n"):
+        try:
+            entry = json.loads(line)
+            if datetime.fromisoformat(entry["at"]) >= start:
+                found += [str(path) for path in entry["paths"]]
+        except (ValueError, TypeError, KeyError):
+            continue  # blank, or torn
+    return found
 
 
-def _class(path: str) -> str | None:
-    return space_of(path).memory_class
+def _depth(found: DepthComparison) -> dict[str, float | str]:
+    """How derived the notes are, and what recall gives of them."""
+    measured: dict[str, float | str] = {f"{DEPTH}: corpus": round(found.corpus, 4)}
+    if found.hits:
+        measured[f"{DEPTH}: recalled"] = round(found.returned, 4)
+        measured[f"{DEPTH}: tripped"] = int(found.feeds_on_itself)
+    return measured
 
 
 def _latest(found: Sequence[StageRecord]) -> tuple[StageRecord, ...]:

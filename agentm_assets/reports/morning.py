@@ -291,6 +291,11 @@ def _needs(morning: Morning) -> list[str]:
         for record in morning.stages
         if record.anomaly
     ]
+    lines += [
+        f"- **{plain(record.stage)} is over its line:** {plain('; '.join(record.notes[:3]))}"
+        for record in morning.stages
+        if record.measured.get("tripped")
+    ]
     parked = [letter for record in morning.stages for letter in record.parked]
     lines += [f"- Given up after three failures: {plain(letter)}" for letter in parked[:_SHOWN]]
     if morning.dead:

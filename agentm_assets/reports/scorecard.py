@@ -4,15 +4,20 @@ from collections.abc import Mapping
 from datetime import date
 
 from agentm_assets.contract.vocabulary import CLASSES, STATUSES
+from agentm_assets.dreaming.records import StageRecord
 from agentm_assets.reports.day import Day
 from agentm_assets.reports.graph.svg import said
-from agentm_assets.reports.health import Health
+from agentm_assets.reports.health import DEPTH, Health
 from agentm_assets.reports.pages import PAGE, PICTURE
 from agentm_assets.reports.text import code, count, plain, size, span, table
 from agentm_assets.reports.trend import CORPUS, PERFORMANCE, history, rows, sparkline
 
 _TREND = ("", "today", "yesterday", "a week ago", "a month ago", "the last 31 days")
 _HUBS = 12
+METERS = ("slop-scores", "drift-meters", "completeness", "corrections", DEPTH)
+"""Stages whose numbers are meters; those of the others are counts of their work."""
+
+_BASELINE = "_baseline"
 _OLD_DAYS = 3
 """A queue is judged by its age: fifty fresh items are a busy day, one of three days is a stall."""
 
@@ -85,16 +90,12 @@ def _statistics(health: Health, days: Mapping[date, Day], today: date) -> list[s
 
 
 def _completeness(health: Health) -> str:
-    measured = [
-        (record.at[:10], name, value)
-        for record in health.stages
-        if "completeness" in record.stage
-        for name, value in record.measured.items()
-    ]
-    if not measured:
-        return "not measured yet."
-    told = ", ".join(f"{plain(name)} {_value(value)}" for _at, name, value in measured)
-    return f"{told} (sampled {measured[0][0]})."
+    for record in health.stages:
+        mean = record.measured.get("completeness")
+        if record.stage == "completeness" and mean is not None:
+            sample = _value(record.measured.get("sample", 0))
+            return f"{_value(mean)} over a sample of {sample} notes, on {record.at[:10]}."
+    return "not measured yet: no rewritten note to sample."
 
 
 def _components(health: Health) -> list[str]:
@@ -130,35 +131,37 @@ def _performance(health: Health, days: Mapping[date, Day], today: date) -> list[
 def _meters(health: Health, days: Mapping[date, Day], today: date) -> list[str]:
     day = health.day
     lines = ["## Meters", ""]
-    if day.meters:
-        shown = [
-            (plain(name), _value(value), _since(days, today, name))
-            for name, value in day.meters.items()
-        ]
-        lines += [*table(("meter", "tonight", "the last 31 days"), shown), ""]
-    else:
-        lines += ["Dreaming has measured nothing yet.", ""]
-    remarks = [
-        f"- {plain(record.stage)}: {plain(note)}"
-        for record in health.stages
-        if record.measured
-        for note in record.notes
+    shown = [
+        (
+            plain(name),
+            _value(value),
+            _baseline(day, name),
+            _since(days, today, name),
+        )
+        for name, value in day.meters.items()
+        if _is_meter(name)
     ]
-    lines += [*remarks, ""] if remarks else []
+    names = ("meter", "tonight", "baseline", "the last 31 days")
+    lines += [*table(names, shown), ""] if shown else ["Nothing was measured yet.", ""]
+    tripped = [
+        f"- **{plain(name.partition(':')[0])} is over its line**{_remarks(health, name)}"
+        for name, value in day.meters.items()
+        if name.endswith(": tripped") and value
+    ]
+    lines += [*tripped, ""] if tripped else []
     if day.coverage:
         covered = [
             (
                 plain(stage),
                 f"{each.share:.1%}",
                 f"{each.done:,}",
-                f"{each.stale:,}",
-                f"{each.waiting:,}",
+                ", ".join(f"{plain(name)} {number:,}" for name, number in each.others.items()),
                 f"`{sparkline(history(days, today, lambda d, s=stage: _share(d, s)))}`",  # type: ignore[misc]
             )
             for stage, each in day.coverage.items()
         ]
-        names = ("stage", "current", "done", "stale", "waiting", "the last 31 days")
-        lines += ["### Coverage", "", *table(names, covered), ""]
+        names = ("stage", "current", "done", "not current")
+        lines += ["### Coverage", "", *table((*names, "the last 31 days"), covered), ""]
     if day.queues:
         waiting = [
             (
@@ -170,10 +173,39 @@ def _meters(health: Health, days: Mapping[date, Day], today: date) -> list[str]:
             )
             for owner, each in day.queues.items()
         ]
-        shown_as = ("queue", "waiting", "oldest", "dead", "")
-        lines += ["### Queues", "", *table(shown_as, waiting), ""]
+        names_of_queues = ("queue", "waiting", "oldest", "dead", "")
+        lines += ["### Queues", "", *table(names_of_queues, waiting), ""]
+    counted = [
+        (plain(record.stage), record.at[:10], _counts(record))
+        for record in health.stages
+        if record.stage not in METERS and record.measured
+    ]
+    if counted:
+        lines += ["### Counted by the stages", "", *table(("stage", "on", "counts"), counted), ""]
     corrected = ", ".join(f"{month}: {number:,}" for month, number in day.corrections.items())
     return [*lines, f"Corrected classes by month: {corrected or 'none so far'}.", ""]
+
+
+def _is_meter(name: str) -> bool:
+    stage, _, measured = name.partition(": ")
+    if stage not in METERS or measured == "tripped" or measured.endswith(_BASELINE):
+        return False
+    return stage != "corrections"  # by month below
+
+
+def _baseline(day: Day, name: str) -> str:
+    found = day.meters.get(f"{name}{_BASELINE}")
+    return "-" if found is None else _value(found)
+
+
+def _remarks(health: Health, name: str) -> str:
+    stage = name.partition(":")[0]
+    notes = [note for record in health.stages if record.stage == stage for note in record.notes]
+    return f": {plain('; '.join(notes[:3]))}" if notes else "."
+
+
+def _counts(record: StageRecord) -> str:
+    return ", ".join(f"{plain(name)} {_value(value)}" for name, value in record.measured.items())
 
 
 def _graph(health: Health) -> list[str]:

@@ -54,6 +54,13 @@ def test_of_a_big_vault_the_most_linked_notes_are_shown() -> None:
     assert "26 notes with fewer links left out" in draw(few, place(few))
 
 
+def test_the_most_linked_are_shown_wherever_they_stand() -> None:
+    notes = {f"{n}.md": (f"{n}", "semantic") for n in range(9)}
+    links = [("0.md", "1.md"), ("2.md", "3.md"), *((f"{n}.md", "8.md") for n in range(4, 8))]
+    shown = graph_of(notes, links, 3)
+    assert [node.path for node in shown.nodes] == ["0.md", "1.md", "8.md"]
+
+
 def test_the_same_graph_gives_the_same_bytes_in_another_process() -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]);"

@@ -16,13 +16,13 @@ from agentm_assets.config.vault import VaultLocation
 from agentm_assets.dreaming import records
 from agentm_assets.dreaming.records import StageRecord
 from agentm_assets.evaluation.scratch import build_index
+from agentm_assets.history import revert_log
 from agentm_assets.history.revert_log import Change
 from agentm_assets.history.run import begin
 from agentm_assets.index.store import IndexStore
 from agentm_assets.ledger import queue
 from agentm_assets.reports import morning as morning_of
 from agentm_assets.reports.components import Component, Looked, look
-from agentm_assets.reports.health import corrections
 from agentm_assets.reports.loop import Loop
 from agentm_assets.reports.pages import read_page
 from agentm_assets.reports.probe import ProbeResult
@@ -183,7 +183,7 @@ def test_the_block_holds_the_day_and_outlives_the_machine(
     health()
     block = read_page((vault / f"{HEALTH}/latest_health_scorecard.md").read_bytes()).block
     assert block is not None
-    assert block["meters"] == {"slop: share": 0.25}
+    assert block["meters"]["slop: share"] == 0.25
     assert block["stages"]["slop"]["applied"] == 2
     assert block["counts"]["semantic"] == {"active": 1, "superseded": 1, "unfiled": 1}
     shutil.rmtree(settings.location.log_dir)  # the machine is lost
@@ -197,32 +197,66 @@ def test_meters_queues_and_corrections_are_shown(
 ) -> None:
     records.append(
         settings.location,
-        stage("completeness", measured={"share": 0.91}, notes=("it fell below [[its line]]",)),
+        stage(
+            "completeness",
+            measured={"completeness": 0.91, "sample": 12, "tripped": 1},
+            notes=("it fell below [[its line]]",),
+        ),
+    )
+    records.append(settings.location, stage("mocs", measured={"topics": 8}))
+    records.append(
+        settings.location,
+        stage("drift-meters", measured={"dispersion": 0.5, "dispersion_baseline": 0.75}),
     )
     with IndexStore(settings.location.duckdb_file).transaction() as connection:
         queue.enqueue(connection, "entity-rollups", [("a", "new")], now - timedelta(days=4))
     shown = health().text
     meters = section(shown, "Meters")
-    assert "| completeness: share | 0.910 |" in meters
-    assert "it fell below \\[\\[its line\\]\\]" in meters
+    assert "| completeness: completeness | 0.910 | - |" in meters
+    assert "| drift-meters: dispersion | 0.500 | 0.750 |" in meters
+    assert "**completeness is over its line**: it fell below \\[\\[its line\\]\\]" in meters
+    assert "| mocs | 2026-08-14 | topics 8 |" in meters
     assert "| entity-rollups | 1 | 4 days | 0 | **stalled** |" in meters
-    assert "Completeness: share 0.910 (sampled 2026-08-14)." in section(shown, "Memory statistics")
+    counts = section(shown, "Memory statistics")
+    assert "Completeness: 0.910 over a sample of 12 notes, on 2026-08-14." in counts
 
 
-def test_class_corrections_are_counted_by_month() -> None:
+def test_class_corrections_are_counted_by_month(
+    vault: Path, backend: StorageBackend, health: Callable[..., HealthReport]
+) -> None:
     def moved(path: str, before: str | None, at: str) -> Change:
         return Change("r", "enrich", path, None, "x", None, at, before)
 
     semantic, procedural = "Agent/memory/semantic/a.md", "Agent/memory/procedural/a.md"
-    assert corrections(
+    revert_log.append(
+        backend,
         [
             moved(procedural, semantic, "2026-07-01T00:00:00Z"),
             moved(semantic, procedural, "2026-08-01T00:00:00Z"),
             moved(semantic, procedural, "2026-08-02T00:00:00Z"),
             moved(semantic, "Agent/memory/semantic/b.md", "2026-08-02T00:00:00Z"),
-            moved(semantic, None, "2026-08-02T00:00:00Z"),
-        ]
-    ) == {"2026-07": 1, "2026-08": 2}
+        ],
+    )
+    assert "Corrected classes by month: 2026-07: 1, 2026-08: 2." in health().text
+
+
+def test_the_depth_of_what_recall_gives_is_held_against_the_corpus(
+    settings: Settings, health: Callable[..., HealthReport], put: Callable[[str, bytes], Path]
+) -> None:
+    put(
+        "Agent/memory/crystallized/lesson.md",
+        b"---\nkind: crystallized\nstatus: active\nconsolidated_from: [kettle, descale]\n---\nx\n",
+    )
+    build_index(settings, os.environ, None)
+    assert "derivation-depth: recalled" not in health().text
+    recalls = settings.location.log_dir / "recalls.jsonl"
+    for day, path in (("08-13", "Agent/memory/crystallized/lesson.md"), ("06-01", "personal/x.md")):
+        line = {"at": f"2026-{day}T10:00:00+00:00", "paths": [path]}
+        append_line(recalls, json.dumps(line))
+    text = health(timedelta(hours=1)).text
+    (row,) = [line for line in text.split("\n") if "derivation-depth: recalled" in line]
+    assert row.startswith("| derivation-depth: recalled | 1 | - |")
+    assert "**derivation-depth is over its line**" in text
 
 
 def test_the_graph_is_drawn_once(
