@@ -78,6 +78,16 @@ def test_the_baseline_is_frozen_once_and_outlives_the_index(estate: Estate) -> N
     assert any(note.startswith("lexical_diversity has fallen") for note in second.notes)
 
 
+def test_a_baseline_that_cannot_be_read_is_not_overwritten(estate: Estate) -> None:
+    for number, text in enumerate(texts(50, 25)):
+        estate.memory(f"n{number}", text)
+    estate.write(BASELINE.key, '{"v": 99}\n')
+    estate.commit()
+    report = run_stage(estate.night(), DriftMeters())
+    assert estate.text(BASELINE.key) == '{"v": 99}\n'
+    assert dict(report.skipped) == {"baseline-is-there": 1}
+
+
 def test_a_line_of_the_rules_is_really_read(estate: Estate) -> None:
     now = measure(documents(texts(60, 20)), {})
     base = measure(documents(texts(60, 25)), {})

@@ -52,7 +52,10 @@ def full(estate: Estate) -> Estate:
             f"---\nkind: conversation\ncaptured: 2026-04-{day:02}\ntitle: Day {day}\n"
             "summary: The pump was mended.\n---\nFixed https://github.com/acme/pump/issues/7\n",
         )
-    estate.write("calendar/2026/2026-08-01_session.md", "---\nkind: conversation\n---\nRecent\n")
+    for day in (1, 2, 3):
+        estate.write(
+            f"calendar/2026/2026-08-0{day}_session.md", "---\nkind: conversation\n---\nRecent\n"
+        )
     estate.write("projects/kettle/project.yaml", "slug: kettle\n")
     estate.write("projects/kettle/charter.md", "---\nkind: project\ntitle: Charter\n---\n")
     estate.write(
@@ -210,15 +213,19 @@ def test_a_page_that_a_human_took_over_is_left_alone(full: Estate, path: str) ->
 
 def test_the_contract_is_mended_where_it_is_plain_and_listed_where_not(full: Estate) -> None:
     path = f"{MEMORY}/old-type.md"
+    full.write("standards/mine.md", "---\ntype: conventions\nstatus: active\n---\nMine.\n")
     before = full.text(path)
     report = run_stage(full.night(), ContractFindings())
     expected = before.replace("type: runbook", "type: workflow")
     assert full.text(path) == expected.replace("tags: ['#kettle', pot]", "tags: [kettle, pot]")
     assert "status: active" in full.text(f"{MEMORY}/no-status.md")
     assert "sleeping" in full.text(f"{MEMORY}/odd.md")
-    listed = [line for line in report.notes if "odd.md" in line]
-    assert len(listed) == 1
-    assert "unknown-status" in listed[0]
+    for name, code in (("odd.md", "unknown-status"), ("mine.md", "retired-type")):
+        listed = [line for line in report.notes if name in line]
+        assert len(listed) == 1
+        assert code in listed[0]
+    # Standards are the operator's: listed, and not edited.
+    assert full.text("standards/mine.md").startswith("---\ntype: conventions\n")
 
 
 def test_stubs_are_made_from_two_notes_on_and_follow_their_links(full: Estate) -> None:
