@@ -6,6 +6,7 @@ very address that was checked; every redirect is checked the same way. Size and 
 
 import ipaddress
 import socket
+import ssl
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -61,12 +62,14 @@ def fetch(
     is_allowed: Callable[[str], bool] = is_public,
     most_bytes: int = MOST_BYTES,
     most_seconds: float = MOST_SECONDS,
+    trust: ssl.SSLContext | None = None,
 ) -> Fetched:
-    """The page at `url`. Raises FetchRefused."""
+    """The page at `url`. `trust`: whose certificates count, None: those that this machine's
+    browsers know. Raises FetchRefused."""
     import httpx2
 
     deadline = time.monotonic() + most_seconds
-    with httpx2.Client(trust_env=False, follow_redirects=False) as client:
+    with httpx2.Client(verify=trust or True, trust_env=False, follow_redirects=False) as client:
         for _ in range(MOST_REDIRECTS + 1):
             parts = urlsplit(url)
             host, port, address = _checked(url, resolve, is_allowed)
@@ -84,6 +87,7 @@ def fetch(
                     "Accept": "text/html,application/xhtml+xml,text/plain;q=0.8",
                 },
                 timeout=left,
+                # The certificate is to be the host's, though an address is connected to.
                 extensions={"sni_hostname": host},
             )
             try:

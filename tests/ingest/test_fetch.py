@@ -1,11 +1,18 @@
 """Getting pages, from a server of the test's own."""
 
 import gzip
+import ssl
 import threading
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from agentm_assets.ingest.fetch import FetchRefused, fetch, is_public
 
@@ -132,6 +139,59 @@ def test_what_is_no_page_or_too_much_is_refused(server: Server, path: str, why: 
 def test_a_server_that_takes_its_time_is_left(server: Server) -> None:
     with pytest.raises(FetchRefused, match="longer than"):
         get(server, "/slow", most_seconds=0.3)
+
+
+def certificates(folder: Path, name: str) -> tuple[Path, ssl.SSLContext]:
+    """A certificate for `name` with its key, and who trusts just that."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(datetime(2020, 1, 1, tzinfo=UTC))
+        .not_valid_after(datetime(2120, 1, 1, tzinfo=UTC))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    public = made.public_bytes(serialization.Encoding.PEM)
+    (folder / "server.pem").write_bytes(public + private)
+    return folder / "server.pem", ssl.create_default_context(cadata=public.decode())
+
+
+@pytest.mark.parametrize("name", ["a.example", "b.example"])
+def test_a_certificate_must_be_that_of_the_host(server: Server, tmp_path: Path, name: str) -> None:
+    file, trust = certificates(tmp_path, name)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(file)
+    server.socket = tls.wrap_socket(server.socket, server_side=True)
+    url = f"https://a.example:{server.server_port}/page"
+    names = Names({"a.example": ["127.0.0.1"]})
+    if name == "a.example":
+        found = fetch(url, resolve=names, is_allowed=lambda ip: True, trust=trust)
+        assert found.data == PAGE
+        return
+    with pytest.raises(FetchRefused, match="ConnectError"):
+        fetch(url, resolve=names, is_allowed=lambda ip: True, trust=trust)
+    assert server.hosts == []
+
+
+def test_a_page_does_not_lead_from_https_to_http(server: Server, tmp_path: Path) -> None:
+    file, trust = certificates(tmp_path, "a.example")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(file)
+    server.socket = tls.wrap_socket(server.socket, server_side=True)
+    url = f"https://a.example:{server.server_port}/to/http://a.example/page"
+    names = Names({"a.example": ["127.0.0.1"]})
+    with pytest.raises(FetchRefused, match="from https to an open"):
+        fetch(url, resolve=names, is_allowed=lambda ip: True, trust=trust)
 
 
 def test_without_a_stand_in_this_machine_is_not_read(server: Server) -> None:
