@@ -24,7 +24,8 @@ _HEADER = re.compile(
 )
 _NO_PROSE = re.compile(
     r"[ \t]{0,3}(?:#{1,6}[ \t]|[`~]{3}|\||---+[ \t]*\Z)"
-    r"|[ \t>*-]{0,8}(?:From|To|Cc|Date|Subject|Sender|Reply-To|[A-Za-z-]{2,30}-by)(?:\*\*)?:",
+    r"|[ \t>*-]{0,8}(?:From|To|Cc|Date|Sent|Subject|Attached|Sender|Reply-To|[A-Za-z-]{2,30}-by)"
+    r"(?:\*\*)?:",
     re.IGNORECASE,
 )
 _ACTING: Final = (("[", " "), ("]", " "), ("<", "&lt;"), ("{{", "{ {"), ("%%", "%"), ("::", ":"))

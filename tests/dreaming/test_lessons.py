@@ -297,6 +297,19 @@ def test_a_summary_that_says_more_is_not_written(
     assert estate.read(path) == before
 
 
+def test_an_edit_behind_the_back_of_the_index_wins(estate: Estate, openai: ModelServer) -> None:
+    path = estate.memory("gasket", LONG)
+    estate.models = at_once(openai)
+    openai.answer = answering(
+        lambda asked: {"summary": "The gasket of the old kettle leaks at the rim."}
+    )
+    night = estate.night()
+    estate.write(path, estate.text(path) + "Edited.\n")
+    edited = estate.read(path)
+    report = run_stage(night, Summaries())
+    assert estate.read(path) == edited and report.skipped == {"edited-meanwhile": 1}
+
+
 def test_an_edit_while_a_batch_is_under_way_wins(estate: Estate) -> None:
     path = estate.memory("gasket", LONG)
     with anthropic_server() as server:

@@ -136,6 +136,9 @@ def test_the_stages_of_the_night_go_one_behind_the_other() -> None:
     names_in_order = [asset_name(stage.name) for stage in STAGES]
     for before, after in pairwise(names_in_order):
         assert dg.AssetKey(before) in GRAPH.get(dg.AssetKey(after)).parent_keys
+    for name in names_in_order:
+        parents = GRAPH.get(dg.AssetKey(name)).parent_keys
+        assert dg.AssetKey("vector_index") in parents, "one that runs alone waits for the index"
     nodes = {node.name for node in DEFS.resolve_job_def("dream").nodes}
     assert set(names_in_order) | {"index_tables", "embeddings", "vector_index"} <= nodes
 

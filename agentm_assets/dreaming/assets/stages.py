@@ -142,10 +142,12 @@ def _version(night: Night, stage: Stage, report: StageReport) -> str:
 
 def _in_order() -> list[AssetsDefinition]:
     assets: list[AssetsDefinition] = []
-    behind: Collection[str] = ("lexical_index", "vector_index")
+    index = ("lexical_index", "vector_index")
+    behind: Collection[str] = index
     for stage in STAGES:
         assets.append(stage_asset(stage, behind))
-        behind = (asset_name(stage.name),)
+        # A stage that is run alone waits for the index as well.
+        behind = (*index, asset_name(stage.name))
     return assets
 
 

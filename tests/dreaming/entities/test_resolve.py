@@ -1,12 +1,14 @@
 """Which page a reference belongs to."""
 
 import random
+from collections.abc import Callable
 
 import pytest
 
 from agentm_assets.dreaming.entities.benchmark import LEAST_SHARE, benchmark_rows, score
 from agentm_assets.dreaming.entities.names import name_key, tells_who
 from agentm_assets.dreaming.entities.resolve import Known, Reference, Registry, entities
+from agentm_assets.dreaming.plain_text import lead_sentence, quotable
 
 
 def test_the_benchmark_has_a_hundred_rows_and_no_wrong_merge() -> None:
@@ -73,3 +75,29 @@ def test_two_groups_that_a_later_reference_joins_are_one() -> None:
     ]
     (found,) = entities(references, Registry(()))
     assert found.keys == ("person:1", "person:2", "person:3", "person:4")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "From: A <a@x.example>\nSent: 2026-06-13\n\nThe price rose. It will again.",
+            "The price rose.",
+        ),
+        ("# Head\n\n| a | b |\n```\nSigned-off-by: A <a@x.example>\nIt is so", "It is so"),
+        ("Co-authored-by: A <a@x.example>\n", ""),
+        ("", ""),
+    ],
+)
+def test_the_first_sentence_is_of_prose(text: str, said: str) -> None:
+    assert lead_sentence(text) == said
+
+
+def test_long_lines_are_read_in_linear_time(
+    growth: Callable[[Callable[[], object], Callable[[], object], float], float],
+) -> None:
+    def work(size: int) -> Callable[[], object]:
+        line = "a. " * size + "[[" * size + "- " * size + "x: " * size
+        return lambda: (quotable(line), lead_sentence(f"# h\n{line}"))
+
+    assert growth(work(3_000), work(12_000), 0.02) < 8
