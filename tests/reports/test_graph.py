@@ -51,14 +51,20 @@ def test_of_a_big_vault_the_most_linked_notes_are_shown() -> None:
     assert few.left_out == 26
     assert few.hubs[0].path == "hub.md"
     assert few.hubs[0].degree == 30, "the degree is that of the vault, not of the picture"
-    assert "26 notes with fewer links left out" in draw(few, place(few))
+    assert "26 linked notes left out" in draw(few, place(few))
 
 
 def test_the_most_linked_are_shown_wherever_they_stand() -> None:
     notes = {f"{n}.md": (f"{n}", "semantic") for n in range(9)}
     links = [("0.md", "1.md"), ("2.md", "3.md"), *((f"{n}.md", "8.md") for n in range(4, 8))]
     shown = graph_of(notes, links, 3)
-    assert [node.path for node in shown.nodes] == ["0.md", "1.md", "8.md"]
+    assert [node.path for node in shown.nodes] == ["4.md", "5.md", "8.md"]
+    assert shown.left_out == 6
+    both = graph_of(notes, links, 7)
+    assert [node.path for node in both.nodes] == [
+        *(f"{n}.md" for n in (0, 1)),
+        *(f"{n}.md" for n in range(4, 9)),
+    ], "a part of its own comes when nothing is left round the first"
 
 
 def test_the_same_graph_gives_the_same_bytes_in_another_process() -> None:

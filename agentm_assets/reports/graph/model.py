@@ -1,8 +1,9 @@
 """Which notes and links the memory graph shows. Read from the tables of the index."""
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Final
 
 import duckdb
@@ -13,6 +14,9 @@ from agentm_assets.contract.spaces import is_model_exempt
 
 MOST_NOTES: Final = 400
 """Notes in the picture: more are a cloud without shapes, and the layout takes the square of it."""
+
+_SEEDS: Final = 15
+"""Of a hundred notes in the picture, those that are there for their links alone."""
 
 GROUPS: Final = (
     *("semantic", "procedural", "episodic", "entities", "crystallized", "mocs"),
@@ -34,7 +38,7 @@ class Node:
 @dataclass(frozen=True, slots=True)
 class MemoryGraph:
     """`nodes` in path order, `edges` as pairs of their positions, each pair once and in order.
-    `left_out`: linked notes that are not shown since others have more links. `unlinked`: notes
+    `left_out`: linked notes that are not shown, see `_chosen`. `unlinked`: notes
     without any link."""
 
     nodes: tuple[Node, ...]
@@ -79,8 +83,7 @@ def graph_of(
         if path != target and path in notes and target in notes:
             beside[path].add(target)
             beside[target].add(path)
-    ranked = sorted(beside, key=lambda path: (-len(beside[path]), path))
-    shown = sorted(ranked[:most])
+    shown = sorted(_chosen(beside, most))
     at = {path: number for number, path in enumerate(shown)}
     nodes = tuple(Node(path, *notes[path], len(beside[path])) for path in shown)
     edges = tuple(
@@ -89,7 +92,40 @@ def graph_of(
         for other in sorted(at[target] for target in beside[path] if target in at)
         if at[path] < other
     )
-    return MemoryGraph(nodes, edges, len(ranked) - len(shown), len(notes) - len(ranked))
+    return MemoryGraph(nodes, edges, len(beside) - len(shown), len(notes) - len(beside))
+
+
+def _chosen(beside: Mapping[str, set[str]], most: int) -> set[str]:
+    """The most linked notes, and round them those with the most links to what is chosen already: of
+    the most linked ones alone, few are linked with each other, and a picture would show no shapes.
+    """
+    ranked = sorted(beside, key=lambda path: (-len(beside[path]), path))
+    if len(ranked) <= most:
+        return set(ranked)
+    chosen: set[str] = set()
+    near: Counter[str] = Counter()
+    waiting: list[tuple[int, int, str]] = []
+    seeds = iter(ranked)
+    while len(chosen) < most:
+        path = (
+            next(seeds) if len(chosen) < max(1, most * _SEEDS // 100) else _nearest(waiting, near)
+        )
+        while path is None or path in chosen:
+            path = next(seeds)
+        chosen.add(path)
+        for other in sorted(beside[path] - chosen):
+            near[other] += 1
+            heappush(waiting, (-near[other], -len(beside[other]), other))
+    return chosen
+
+
+def _nearest(waiting: list[tuple[int, int, str]], near: Counter[str]) -> str | None:
+    """The note with the most links to chosen ones; entries that are out of date are passed by."""
+    while waiting:
+        links, _degree, path = heappop(waiting)
+        if -links == near[path]:
+            return path
+    return None
 
 
 class _NoRules:

@@ -62,7 +62,7 @@ def said(graph: MemoryGraph) -> str:
     """What is in the picture and what is not, in a sentence."""
     text = f"{_count(len(graph.nodes), 'note')}, {_count(len(graph.edges), 'link')}"
     if graph.left_out:
-        text += f"; {_count(graph.left_out, 'note')} with fewer links left out"
+        text += f"; {_count(graph.left_out, 'linked note')} left out"
     return f"{text}; {_count(graph.unlinked, 'note')} without a link"
 
 
