@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import Any, Final, Generic, TypeVar
 
 from agentm_assets.dreaming.asking import Asking, Pending
+from agentm_assets.dreaming.plain_text import ORDER
 from agentm_assets.enrichment.answers import named
 from agentm_assets.enrichment.gates.answer_json import NoAnswer, read_object
 from agentm_assets.enrichment.gates.distinctive import NUMBER, distinctive_tokens
@@ -45,15 +46,6 @@ sentence of other words speaks of something else (tests/dreaming holds examples 
 _VERDICT_TOKENS: Final = 400
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _BLOCK: Final = re.compile(r"\s*(?:[#>|~=`*+-]|\d{1,9}[.)]\s)")
-_ORDER: Final = re.compile(
-    r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|all|any)\b"
-    r".{0,40}\b(?:instruction|rule|prompt|message|context)"
-    r"|\bsystem prompt\b|\byou (?:are now|must now|will now)\b|\bas an (?:ai|assistant)\b"
-    r"|\b(?:do not|don't|never) (?:tell|inform|mention to) the (?:user|operator)\b"
-    r"|\b(?:new|updated) instructions?\s*:",
-    re.IGNORECASE,
-)
-"""What is written for an agent that reads it, not for a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +178,7 @@ def _refuse(
         return Refused("link", "a sentence holds a link.")
     if _BLOCK.match(text):
         return Refused("block", "a sentence would be read as a heading, a list or code.")
-    if _ORDER.search(text):
+    if ORDER.search(text):
         return Refused("order", "a sentence reads like an instruction to an agent.")
     haystack = Haystack(held)
     for token in distinctive_tokens(text):

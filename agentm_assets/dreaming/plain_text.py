@@ -10,6 +10,16 @@ from agentm_assets.projects.document import one_line
 LONGEST: Final = 280
 """Characters of a note that a list shows: about two lines."""
 
+ORDER: Final = re.compile(
+    r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|all|any)\b"
+    r".{0,40}\b(?:instruction|rule|prompt|message|context)"
+    r"|\bsystem prompt\b|\byou (?:are now|must now|will now)\b|\bas an (?:ai|assistant)\b"
+    r"|\b(?:do not|don't|never) (?:tell|inform|mention to) the (?:user|operator)\b"
+    r"|\b(?:new|updated) instructions?\s*:",
+    re.IGNORECASE,
+)
+"""What is written for an agent that reads it, not for a person."""
+
 _WIKILINK = re.compile(r"!?\[\[([^\[\]\r\n|]{1,300})(?:\\?\|([^\[\]\r\n]{1,300}))?\]\]")
 _LINK = re.compile(r"!?\[([^\[\]\r\n]{0,300})\]\([^()\r\n]{0,500}\)")
 _MARKER = re.compile(
@@ -34,7 +44,9 @@ _ACTING: Final = (("[", " "), ("]", " "), ("<", "&lt;"), ("{{", "{ {"), ("%%", "
 
 def quotable(text: str) -> str:
     """The text on one line, links by their labels, nothing in it that a page obeys, at most LONGEST
-    characters. "" when it would show a secret."""
+    characters. "" when it would show a secret, or pass on an order to an agent."""
+    if ORDER.search(text):
+        return ""
     cleared = _LINK.sub(r"\1", _WIKILINK.sub(lambda m: m[2] or m[1], text))
     cleared = one_line(_MARKER.sub("", cleared))
     scrubbed = scrub(cleared)
