@@ -21,6 +21,8 @@ def show(
 ) -> None:
     """Show for each stage how much is done, stale and waiting."""
     if context.invoked_subcommand is not None:
+        if vault or profile or as_json:
+            raise typer.BadParameter("give the options after the subcommand")
         return
     from agentm_assets.index.store import IndexBusy, IndexStore
     from agentm_assets.ledger.summary import summary

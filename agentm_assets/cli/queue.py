@@ -21,6 +21,8 @@ def depths(
 ) -> None:
     """Show each queue: how many wait, how many are parked, how long the oldest waits."""
     if context.invoked_subcommand is not None:
+        if vault or profile or as_json:
+            raise typer.BadParameter("give the options after the subcommand")
         return
     from agentm_assets.index.store import IndexBusy, IndexStore
     from agentm_assets.ledger import queue, saved_queue

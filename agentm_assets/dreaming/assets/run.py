@@ -26,6 +26,7 @@ _INDEX_ASSETS = (
     "embeddings",
     "lexical_index",
     "vector_index",
+    "coverage",
 )
 
 
