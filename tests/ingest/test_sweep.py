@@ -287,6 +287,29 @@ def test_another_text_under_a_known_message_id_takes_nobodys_place(
     assert "14,300" in text_of(note) and "superseded" not in text_of(note)
 
 
+def test_a_mail_that_lies_in_two_mailboxes_is_read_once(samples: Path, sweep: Sweep) -> None:
+    copy = samples / "mail/zcopy.eml"
+    copy.write_bytes(b"Received: by another\n" + (samples / "mail/roof.eml").read_bytes())
+    report = sweep(samples / "mail/roof.eml", copy)
+    assert (sorted(did(report)), len(report.made)) == (["new", "passed"], 1)
+
+
+def test_what_an_older_version_kept_of_a_log_is_not_kept_twice(
+    samples: Path, sweep: Sweep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = samples / KILN
+    sweep(log)
+    for module in (logs_module, units_module, write_module):
+        monkeypatch.setattr(module, "VERSION", "ingest-2")
+    log.write_bytes(line("user", "We decided to fire the kiln at night only.") + log.read_bytes())
+    (one,) = sweep(log).sources
+    assert one.restarted == "rewritten"
+    assert [path for path in one.made if "what-came-of" not in path] == [
+        "Agent/memory/semantic/2026/03/we-decided-to-fire-the-kiln-at-night-only.md"
+    ]
+    assert one.reinforced == ()
+
+
 def test_an_older_version_is_read_anew_on_demand_alone(
     samples: Path, sweep: Sweep, text_of: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:

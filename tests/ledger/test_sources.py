@@ -50,6 +50,31 @@ def test_the_last_line_of_a_source_counts_and_broken_ones_are_named() -> None:
     assert read.broken == (2,)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        line_of(NOTHING).replace(b'"v":1', b'"v":2'),
+        line_of(CURSOR).replace(b'"position":90', b'"position":-1'),
+        line_of(CURSOR).replace(b'"position":90', b'"position":true'),
+        line_of(CURSOR).replace(b'"head":"h"', b'"head":7'),
+        line_of(CURSOR).replace(b'"kind":"cursor"', b'"kind":"other"'),
+        line_of(CURSOR).replace(b'"lines":3,', b""),
+        b"[]",
+        b"[" * 200_000,
+    ],
+    ids=["version", "negative", "boolean", "number", "kind", "missing", "list", "deep"],
+)
+def test_a_line_that_says_something_else_is_left_out_and_named(line: bytes) -> None:
+    read = records_in([line, line_of(CURSOR)])
+    assert (read.broken, read.nothing, list(read.cursors)) == ((1,), {}, [CURSOR.source])
+
+
+def test_a_cursor_without_what_came_later_is_read() -> None:
+    line = line_of(CURSOR).replace(b',"title":""', b"")
+    assert b"title" not in line
+    assert records_in([line]).cursors == {CURSOR.source: CURSOR}
+
+
 def _note(folder: Path, name: str, source: str, digest: str, status: str = "unfiled") -> None:
     folder.mkdir(parents=True, exist_ok=True)
     text = f"---\nstatus: {status}\nsource: {source}\nsource_hash: {digest}\n"
@@ -78,3 +103,18 @@ def test_the_registry_comes_back_from_the_notes_and_the_record(tmp_path: Path) -
     assert bring_up_to_date(store, backend).sources == first.sources
     rebuilt = bring_up_to_date(IndexStore(tmp_path / "anew.duckdb"), backend)
     assert rebuilt.sources == first.sources
+
+
+def test_the_tenth_version_comes_after_the_ninth(tmp_path: Path) -> None:
+    memory = tmp_path / "vault" / "Agent" / "memory" / "semantic"
+    for name in ("a.md", "b.md"):
+        _note(memory, name, "email:a@x.example", "h1")
+    for name, version in (("a.md", "ingest-10"), ("b.md", "ingest-9")):
+        file = memory / name
+        file.write_text(file.read_text().replace("ingest-1\n", f"{version}\n"))
+    backend = VaultBackend.open(str(tmp_path / "vault"), str(tmp_path / "locks"))
+    registry = bring_up_to_date(IndexStore(tmp_path / "index.duckdb"), backend)
+    assert registry.is_done("email:a@x.example", "h1") == "ingest-10"
+    assert registry.sources["email:a@x.example"].version == "ingest-10"
+    assert registry.has_made("email:a@x.example", "h1", "ingest-9", live=True)
+    assert not registry.has_made("email:a@x.example", "h1", "ingest-1")
