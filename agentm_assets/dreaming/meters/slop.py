@@ -12,9 +12,11 @@ from typing import Final, Literal
 
 from agentm_assets.contract.edit import EditRefused
 from agentm_assets.contract.rules_model import Thresholds
+from agentm_assets.dreaming.asking import asking_of
 from agentm_assets.dreaming.meters.corpus import WORD, Document, Vector, note_vectors, read_corpus
 from agentm_assets.dreaming.meters.generic_words import says_something
 from agentm_assets.dreaming.meters.shingles import Copy, near_copies
+from agentm_assets.dreaming.meters.slop_model import judge_borderline
 from agentm_assets.dreaming.meters.slop_records import read_answers
 from agentm_assets.dreaming.meters.template import (
     common_lines,
@@ -49,13 +51,15 @@ MOST_LISTED: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A note in a band. `residual`: the share of it beyond its template. `why`: which signals."""
+    """A note in a band. `residual`: the share of it beyond its template. `why`: which signals.
+    `is_borderline`: it has a telling word, and is no copy, so a model may know better."""
 
     path: str
     band: Band
     residual: float
     copy: Copy | None
     why: tuple[str, ...]
+    is_borderline: bool = False
 
     @property
     def line(self) -> str:
@@ -113,7 +117,8 @@ def score(
                 "expire" if expires else "review",
                 round(left.ratio, 3),
                 copy,
-                tuple(why) or ("near copy",),
+                tuple(why),
+                is_borderline=not expires and not repeats and rare > 0,
             )
         )
     return found
@@ -144,7 +149,7 @@ def _has_tokens(own: Sequence[str], body: str) -> bool:
 class SlopScores:
     name: Final = "slop-scores"
     version: Final = "1"
-    needs_model: Final = False
+    needs_model: Final = True
     description: Final = (
         "Notes that fill a template and say nothing: some to look at, bare near copies expire once "
         "the operator has confirmed the first of them."
@@ -153,6 +158,11 @@ class SlopScores:
     def plan(self, night: Night) -> Plan:
         documents, found = scored(night)
         answers = read_answers(night.backend)
+        asking = asking_of(night, self.name)
+        unsure = {each.path for each in found if each.is_borderline}
+        verdict = judge_borderline(asking, [each for each in documents if each.path in unsure])
+        handed = asking.finish()
+        found = [each for each in found if each.path not in verdict.telling]
         expiring = [each for each in found if each.band == "expire"]
         review = [each for each in found if each.band == "review"]
         notes = [f"to look at: {each.line}" for each in review[:MOST_LISTED]]
@@ -163,15 +173,20 @@ class SlopScores:
             )
             notes += [f"would expire: {each.line}" for each in expiring[:MOST_LISTED]]
         changes = tuple(_expire(each, night) for each in expiring) if answers.confirmed else ()
+        waiting = 0 if answers.confirmed else len(expiring)
+        notes += [*asking.remarks(), *([handed.because] if handed.because else [])]
         return Plan(
             changes,
-            skipped={"awaits-confirmation": 0 if answers.confirmed else len(expiring)},
+            waiting_for_model=verdict.waiting,
+            spent=asking.spent,
+            skipped={"awaits-confirmation": waiting} if waiting else {},
             notes=tuple(notes),
             measured={
                 "notes": len(documents),
                 "review": len(review),
                 "expire": len(expiring),
                 "kept": len(answers.kept),
+                "cleared_by_model": len(verdict.telling),
                 "share": round(len(found) / len(documents), 4) if documents else 0.0,
             },
         )
