@@ -21,6 +21,10 @@ def answered(asked: Any) -> str:
     for name in fields:
         if name in ("sentences", "proposals"):
             answer[name] = [{"text": _first(text), "notes": [at]} for at, text in notes[:3]]
+            if "title" in fields and notes:
+                # A lesson rests on several accounts: the first says it, two others bear it out.
+                several = [at for at, _ in notes[:3]]
+                answer[name] = [{"text": _first(notes[0][1]), "notes": several}]
         elif name == "same":
             answer[name] = len({_words(text) for _, text in notes}) == 1
         elif name == "summary":

@@ -110,13 +110,14 @@ class Asking:
     def spent(self) -> dict[str, int | float]:
         """What was used, for the record of the night."""
         used = self.used
-        if not (used.calls or used.handed_over or used.taken_up):
+        tokens = used.input_tokens + used.output_tokens
+        if not (used.calls or used.handed_over or used.taken_up or tokens):
             return {}
         return {
             "calls": used.calls,
             "in_batch": used.handed_over,
             "taken_up": used.taken_up,
-            "tokens": used.input_tokens + used.output_tokens,
+            "tokens": tokens,
             "cost": round(used.cost, 6),
         }
 
@@ -252,7 +253,9 @@ def without_model(location: VaultLocation, rules: LoadedRules, why: str) -> Aski
 
 
 def asking_of(night: Night, stage: str) -> Asking:
-    """The strong model for one stage of a night; nobody where the night has none."""
+    """The strong model for one stage of a night; nobody where the night has none.
+
+    What the answers of earlier batches cost is counted to the stage that reads them first."""
     if night.models is None or not night.models.is_configured:
         why = "no model is configured" if night.models is None else "; ".join(night.models.why)
         return without_model(night.location, night.rules, why)
@@ -275,4 +278,10 @@ def asking_of(night: Night, stage: str) -> Asking:
     budget = Budget(
         night.limits.model_calls_per_stage, night.limits.model_tokens_per_stage, None, lambda: 0.0
     )
-    return open_asking(tiers, metered, night.location, night.rules, budget, lambda: night.now)
+    before = log.spent_today("strong", night.now)
+    asking = open_asking(tiers, metered, night.location, night.rules, budget, lambda: night.now)
+    after = log.spent_today("strong", night.now)
+    asking.used.input_tokens += after.input_tokens - before.input_tokens
+    asking.used.output_tokens += after.output_tokens - before.output_tokens
+    asking.used.cost += after.cost - before.cost
+    return asking
