@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 import duckdb
@@ -21,12 +21,15 @@ from agentm_assets.models.weights import ModelUnavailable, WeightsRefused
 from agentm_assets.reports.loop import Loop, measure_loop
 from agentm_assets.reports.mcp_call import McpFailed, call_once
 from agentm_assets.reports.probe import ProbeResult
-from agentm_assets.reports.text import count
+from agentm_assets.reports.text import count, span
 from agentm_assets.storage.seam import StorageError
 from agentm_assets.storage.selection import open_vault
 
 CAPTURE_MS: Final = 100.0
 """A capture takes less than that, as a whole process (design: capture)."""
+
+_DAILY: Final = timedelta(hours=26)
+"""An older probe says nothing of tonight."""
 
 _SENTENCE: Final = "The kettle boils at 96 degrees."
 
@@ -72,7 +75,7 @@ def look(
         _timed("capture loop", capture_loop),
         _mcp(settings),
         _timed("entity resolution", _entities),
-        _round_trip(probe),
+        _round_trip(probe, now),
     ]
     if loop:
         at = next(n for n, each in enumerate(found) if each.name == "capture loop")
@@ -138,8 +141,12 @@ def _entities() -> str:
     return said
 
 
-def _round_trip(probe: ProbeResult | None) -> Component:
+def _round_trip(probe: ProbeResult | None, now: datetime) -> Component:
     if probe is None:
         return Component("round trip", None, None, "no probe has run yet (agentm probe)")
+    age = now - datetime.fromisoformat(probe.at)
+    if age > _DAILY:
+        old = f"no probe for {span(age.total_seconds())}; the last: {probe.text}"
+        return Component("round trip", None, None, old)
     ms = None if probe.seconds is None else probe.seconds * 1000
     return Component("round trip", probe.passed, ms, probe.text)

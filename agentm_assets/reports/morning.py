@@ -298,9 +298,10 @@ def _needs(morning: Morning) -> list[str]:
     ]
     parked = [letter for record in morning.stages for letter in record.parked]
     lines += [f"- Given up after three failures: {plain(letter)}" for letter in parked[:_SHOWN]]
-    if morning.dead:
+    if parked:
         lines.append(
-            f"- {count(len(morning.dead), 'dead letter')} in the queues: `agentm queue` lists them."
+            f"- {count(len(morning.dead), 'dead letter')} in all: `agentm queue` lists them, and "
+            "lets one wait anew."
         )
     if morning.review:
         oldest = morning.review[0]

@@ -22,7 +22,7 @@ from agentm_assets.history.run import begin
 from agentm_assets.index.store import IndexStore
 from agentm_assets.ledger import queue
 from agentm_assets.reports import morning as morning_of
-from agentm_assets.reports.components import Component, Looked, look
+from agentm_assets.reports.components import Component, Looked, _round_trip, look
 from agentm_assets.reports.loop import Loop
 from agentm_assets.reports.pages import read_page
 from agentm_assets.reports.probe import ProbeResult
@@ -305,6 +305,7 @@ def test_the_morning_note_tells_what_ran_and_what_did_not(
     assert "**merges could not do its work:** the disk is full" in missed
     assert "The round-trip probe did not run." in missed
     assert "Stages that did not run:" in missed
+    assert "Waiting for a model (none is configured): stubs 3." in missed
 
 
 def test_the_morning_note_says_when_no_night_ran(morning: Callable[..., MorningReport]) -> None:
@@ -332,6 +333,7 @@ def test_the_morning_note_tells_what_needs_the_operator(
     location = settings.location
     records.append(location, stage("slop", planned=400, anomaly=True, limit=60.0))
     records.append(location, stage("stubs", planned=9, applied=5, held=4))
+    records.append(location, stage("drift", measured={"tripped": 1}, notes=("alike by 0.9",)))
     records.append(location, stage("merges", parked=("merges: a.md (it broke)",)))
     at = (now - timedelta(hours=2)).isoformat(timespec="seconds")
     failed = ProbeResult(at, False, 5.0, None, 1, 2.0, "Agent/x.md", "not among the first 5 hits")
@@ -348,7 +350,9 @@ def test_the_morning_note_tells_what_needs_the_operator(
         "**Round trip FAILED: not among the first 5 hits; its note is kept: Agent/x.md**",
         "**embedder fails:** the weights",
         "**slop wanted 400 changes**, over the 60 that are normal",
+        "**drift is over its line:** alike by 0.9",
         "Given up after three failures: merges: a.md (it broke)",
+        "dead letters in all: `agentm queue` lists them",
         "1 note for review, the oldest since 2026-08-01: `Agent/memory/semantic/2026/05/unsure.md`",
         "4 changes wait for the next night, since the cap was reached: stubs 4.",
         "The queue merges stalls: its oldest item has waited 5 days.",
@@ -459,6 +463,14 @@ def test_every_part_is_looked_at_for_real(settings: Settings, now: datetime) -> 
     }
     assert looked.loop is not None
     assert all(each.ms for each in looked.components if each.ok)
+
+
+def test_a_probe_of_days_ago_says_nothing_of_tonight(now: datetime) -> None:
+    at = (now - timedelta(days=3)).isoformat(timespec="seconds")
+    old = ProbeResult(at, True, 5.0, 1, 1, 2.0, "Agent/x.md", None)
+    shown = _round_trip(old, now)
+    assert (shown.ok, shown.said[:19]) == (None, "no probe for 3 days")
+    assert _round_trip(old, now - timedelta(days=3)).ok
 
 
 def test_a_part_that_is_broken_fails(

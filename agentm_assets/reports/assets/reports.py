@@ -52,7 +52,7 @@ def memory_graph(workspace: WorkspaceResource) -> MaterializeResult[None]:
             "unlinked": done.graph.unlinked,
             "hubs": table(("path", "title", "class", "links"), hubs),
             "picture": MetadataValue.path(
-                str(settings.location.root / folder(backend, "health").child(PICTURE).key)
+                f"{settings.location.store}/{folder(backend, 'health').child(PICTURE).key}"
             ),
             **_written(done.written),
         },
