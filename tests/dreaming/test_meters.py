@@ -9,7 +9,7 @@ from estate import Estate
 from agentm_assets.dreaming.meters.completeness import Completeness, coverage, sampled
 from agentm_assets.dreaming.meters.corpus import Document, Vector
 from agentm_assets.dreaming.meters.corrections import Corrections, class_corrections
-from agentm_assets.dreaming.meters.drift import BASELINE, DriftMeters, measure, tripped
+from agentm_assets.dreaming.meters.drift import BASELINE, DriftMeters, alike, measure, tripped
 from agentm_assets.dreaming.run import run_stage
 from agentm_assets.history.revert_log import Change
 from agentm_assets.history.run import begin
@@ -54,6 +54,19 @@ def test_a_memory_that_sounds_alike_moves_every_meter_the_right_way(estate: Esta
     without = measure(documents(texts(60, 25)), {})
     assert (without.similarity, without.dispersion) == (None, None)
     assert tripped(without, varied, lines) == []
+
+
+def test_notes_that_are_alike_are_named_the_nearest_first() -> None:
+    notes = documents(["a", "b", "c"])
+    placed = {
+        "n000.md": np.array([1.0, 0.0], np.float32),
+        "n001.md": np.array([0.96, 0.28], np.float32),
+        "n002.md": np.array([0.0, 1.0], np.float32),
+    }
+    assert alike(notes, placed) == ["0.960 alike: n000.md and n001.md"]
+    placed["n002.md"] = placed["n000.md"]
+    assert alike(notes, placed)[0] == "1.000 alike: n000.md and n002.md"
+    assert alike(notes, {}) == []
 
 
 def test_the_baseline_is_frozen_once_and_outlives_the_index(estate: Estate) -> None:

@@ -1,5 +1,6 @@
 """A night as the command line and the schedule run it: all stages, one stage, broken rules."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from agentm_assets.definitions import build_defs
 from agentm_assets.dreaming.assets.run import dream_now
 from agentm_assets.dreaming.order import STAGES
+from agentm_assets.index.state import read_state
 from resources.embedder import EmbedderResource
 from resources.models import ModelsResource
 from resources.workspace import WorkspaceResource
@@ -44,6 +46,8 @@ def test_a_night_and_a_second_one(
     assert [each.stage for each in first.stages] == [stage.name for stage in STAGES]
     assert not [each.stage for each in first.stages if each.error]
     assert sum(each.applied for each in first.stages) > 3
+    state = read_state(workspace.settings().location, os.environ)
+    assert (state.changed, state.deleted) == (0, 0), "what the night wrote sets no other run off"
     head = git("rev-parse", "HEAD")
     second = dream_now(definitions, workspace, None)
     assert sum(each.applied for each in second.stages) == 0

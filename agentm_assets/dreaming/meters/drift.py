@@ -32,6 +32,11 @@ WINDOW: Final = 500
 LEAST: Final = 50
 """Notes under which nothing is measured: of a handful every meter is chance."""
 
+ALIKE: Final = 0.95
+"""Cosine from which on two notes count as alike, whatever they are about."""
+
+MOST_LISTED: Final = 10
+
 BASELINE: Final = Locator("Agent/_meta/meters-baseline.json")
 TOP_TRIGRAMS: Final = 20
 _RUN: Final = 50
@@ -69,6 +74,22 @@ def measure(documents: Sequence[Document], vectors: Mapping[str, Vector]) -> Met
     return Meters(
         len(documents), similarity, p90, dispersion, _trigram_share(words), _diversity(words)
     )
+
+
+def alike(documents: Sequence[Document], vectors: Mapping[str, Vector]) -> list[str]:
+    """Pairs of notes nearer than ALIKE, a line each, the nearest first. Exact doubles and near ones
+    are for the merges; of the others a judge may have made one prose out of two sources."""
+    placed = sorted(each.path for each in documents if each.path in vectors)
+    if len(placed) < 2:
+        return []
+    rows = stacked(vectors, placed)
+    cosines = np.triu(rows @ rows.T, k=1)
+    ones, others = np.nonzero(cosines >= ALIKE)
+    pairs = sorted(
+        (-round(float(cosines[one, other]), 3), placed[one], placed[other])
+        for one, other in zip(ones.tolist(), others.tolist(), strict=True)
+    )
+    return [f"{-near:.3f} alike: {one} and {other}" for near, one, other in pairs]
 
 
 def tripped(now: Meters, base: Meters, lines: Thresholds) -> list[str]:
@@ -121,7 +142,12 @@ class DriftMeters:
         measured |= {
             f"{name}_baseline": value for name, value in asdict(base).items() if value is not None
         }
-        return Plan(notes=tuple(trips), measured=measured | {"tripped": len(trips)})
+        pairs = alike(documents, vectors)
+        shown = pairs[:MOST_LISTED] if trips else []
+        return Plan(
+            notes=(*trips, *shown),
+            measured=measured | {"tripped": len(trips), "alike_pairs": len(pairs)},
+        )
 
 
 def read_baseline(backend: StorageBackend) -> Meters | None:
