@@ -1,5 +1,6 @@
 """What is read of a mail."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,16 @@ def test_an_mbox_gives_each_mail_with_its_own_lines(samples: Path) -> None:
 def test_headers_that_nobody_can_read_cost_only_themselves(header: bytes) -> None:
     read = read_mail(header + b"\nMessage-ID: <1@x.example>\n\nWe meet at noon.\n")
     assert read.id == "1@x.example"
+
+
+def test_the_work_grows_with_a_header_and_not_faster(
+    growth: Callable[[Callable[[], object], Callable[[], object], float], float],
+) -> None:
+    def work(words: int) -> Callable[[], object]:
+        data = b"Subject: " + b"=?utf-8?q?a?= " * words + b"\n\nWe meet at noon.\n"
+        return lambda: read_mail(data)
+
+    assert growth(work(3_000), work(12_000), 0.02) < 8
 
 
 @settings(max_examples=60, deadline=None)

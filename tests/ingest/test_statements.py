@@ -67,6 +67,14 @@ def test_a_long_paragraph_is_cut_to_what_lays_something_down() -> None:
     assert "weigh at noon" in found.text and len(found.text) <= MOST_CHARACTERS
 
 
+def test_a_sentence_that_is_cut_short_lays_nothing_down() -> None:
+    """Half of a secret may stand at its end."""
+    before = "It was dry. " * (4 * MOST_CHARACTERS // 12)
+    said = f"{before[: 4 * MOST_CHARACTERS - 24]}We never share the gate code that is 4471."
+    assert statements(said) == []
+    assert len(statements(said[200:])) == 1
+
+
 def test_lists_give_a_statement_an_item() -> None:
     said = "Some rules:\n\n- never commit secrets to the repo\n- always run make check first\n"
     assert [each.text for each in statements(said)] == [
