@@ -129,7 +129,7 @@ def _mcp(settings: Settings) -> Component:
         call = call_once(settings.location.environment())
     except McpFailed as error:
         return Component("MCP dispatch", False, None, str(error))
-    said = f"a tool answered {call.call_ms:.0f} ms after a start of {call.start_ms:.0f} ms"
+    said = f"a tool answered {call.call_ms:,.0f} ms after a start of {call.start_ms:,.0f} ms"
     return Component("MCP dispatch", True, call.call_ms, said)
 
 

@@ -287,7 +287,7 @@ def _needs(morning: Morning) -> list[str]:
     lines += [
         f"- **{plain(record.stage)} wanted {record.planned:,} changes**, over the "
         f"{record.limit or 0:,.0f} that are normal, and made none. Look with `agentm dream --stage "
-        f"{record.stage} --dry-run`; if they are right, accept them."
+        f"{record.stage} --dry-run`; if they are right, add `--accept` instead."
         for record in morning.stages
         if record.anomaly
     ]
