@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 _NUMBERED = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
+_TITLE = re.compile(r"^Title: (.+)$", re.MULTILINE)
 _SENTENCE = re.compile(r"[^.!?]+[.!?]")
 
 
@@ -29,6 +30,8 @@ def answered(asked: Any) -> str:
             answer[name] = len({_words(text) for _, text in notes}) == 1
         elif name == "summary":
             answer[name] = _first(notes[0][1]) if notes else None
+        elif name == "title" and (given := _TITLE.search(asked.user)):
+            answer[name] = given[1]  # a note that is judged keeps its own
         elif name == "title":
             answer[name] = _first(notes[0][1])[:60].rstrip(" .") if notes else "Note"
         else:
