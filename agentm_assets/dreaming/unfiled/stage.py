@@ -100,8 +100,22 @@ class UnfiledDrain:
                 "doubles": len(weaker),
                 "noise": len(noise),
             },
+            spent=_spent(done),
             settle=lambda applied: jobs.settle(night, None, applied),
         )
+
+
+def _spent(done: Classified) -> dict[str, int | float]:
+    """What the models took for the notes that were judged."""
+    if done.report is None or not (done.report.usage or done.report.in_batch):
+        return {}
+    used = done.report.usage.values()
+    return {
+        "calls": sum(each.calls for each in used),
+        "in_batch": done.report.in_batch,
+        "tokens": sum(each.input_tokens + each.output_tokens for each in used),
+        "cost": round(sum(each.cost for each in used), 6),
+    }
 
 
 def find_doubles(
