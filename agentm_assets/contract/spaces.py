@@ -1,10 +1,11 @@
 """Which space of the vault a path lies in, and what follows from that.
 
 Paths are relative to the vault, POSIX. The names of spaces are matched on the first segment,
-whatever the case; below that a path is taken as it is on disk.
+whatever the case or the width of its letters; below that a path is taken as it is on disk.
 """
 
 import posixpath
+import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
@@ -65,7 +66,7 @@ def space_of(path: str) -> Place:
         if segments[1:2] == ["desk"]:
             return Place("desk", None)
         return Place("other", None)
-    return Place(_TOP.get(top, "other"), None)
+    return Place(_TOP.get(_folded(top), "other"), None)
 
 
 def is_generated(path: str) -> bool:
@@ -92,7 +93,7 @@ def is_rules_file(path: str) -> bool:
 def is_in_space(path: str, names: Collection[str]) -> bool:
     """Is the path in one of the named spaces? Names are lower-case; one stands for a space (`desk`)
     or for a folder at the root of the vault (`journal`)."""
-    return space_of(path).space in names or _segments(path)[0].casefold() in names
+    return space_of(path).space in names or _folded(_segments(path)[0]) in names
 
 
 def is_contract_exempt(path: str, rules: SpaceRules) -> bool:
@@ -108,6 +109,11 @@ def is_model_exempt(path: str, rules: SpaceRules) -> bool:
 def is_dampened(path: str, rules: SpaceRules) -> bool:
     """Does recall rank the path's space lower on an ordinary question?"""
     return is_in_space(path, rules.dampened_spaces)
+
+
+def _folded(name: str) -> str:
+    """As a reader takes the name: a folder `\uff50ersonal` is as private as `personal`."""
+    return name.casefold() if name.isascii() else unicodedata.normalize("NFKC", name).casefold()
 
 
 def _segments(path: str) -> list[str]:

@@ -43,6 +43,7 @@ class Rules:
         ("personal/a.md", "personal", None),
         ("Personal/deep/er/a.md", "personal", None),
         ("./personal/a.md", "personal", None),
+        ("\uff50ersonal/a.md", "personal", None),
         ("Agent/../personal/a.md", "personal", None),
         ("//personal//a.md", "personal", None),
         ("personal", "personal", None),
@@ -96,7 +97,9 @@ def test_exemptions_follow_the_rules() -> None:
     assert not is_dampened("personal/a.md", rules)
 
 
-@pytest.mark.parametrize("path", ["personal/a.md", "PERSONAL/x/a.md", "./Personal/a.md"])
+@pytest.mark.parametrize(
+    "path", ["personal/a.md", "PERSONAL/x/a.md", "./Personal/a.md", "\uff30\uff25rsonal/a.md"]
+)
 def test_no_rule_opens_personal_to_unattended_models(path: str) -> None:
     assert is_model_exempt(path, Rules(model_exempt_spaces=frozenset()))
 

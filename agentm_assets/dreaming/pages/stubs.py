@@ -1,5 +1,6 @@
 """Stubs: a page for what two notes or more link to and nobody has written about."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ import duckdb
 from agentm_assets.capture.slug import slugify
 from agentm_assets.dreaming.derived_page import written_page
 from agentm_assets.dreaming.night import Night
+from agentm_assets.dreaming.plain_text import quotable
 from agentm_assets.dreaming.stage import Change, Leave, Plan
 from agentm_assets.extract.aliases import fold
 from agentm_assets.extract.links import is_external
@@ -26,6 +28,8 @@ TAG: Final = "stub"
 
 MOST_SHOWN: Final = 30
 _MOST_CHARACTERS: Final = 120
+_PATH: Final = re.compile(r"[/\\%]")
+"""Of a path, in whatever spelling."""
 
 
 @dataclass
@@ -106,11 +110,18 @@ def _missing(
 ) -> tuple[dict[str, _Missing], Counter[str]]:
     found: dict[str, _Missing] = defaultdict(_Missing)
     skipped: Counter[str] = Counter()
+    closed = _closed_names(connection, night)
     for path, title, target in connection.execute(_UNRESOLVED).fetchall():
         if not night.is_open(path):
             continue
         name = " ".join(target.removesuffix(".md").split())
         if not _is_name(name):
+            continue
+        if fold(name) in closed:
+            skipped["names-a-closed-note"] += 1
+            continue
+        if quotable(name) != name:
+            skipped["no-name-for-a-page"] += 1
             continue
         if scrub(name).text != name:
             skipped["looks-like-a-secret"] += 1
@@ -121,9 +132,23 @@ def _missing(
     return found, skipped
 
 
+def _closed_names(connection: duckdb.DuckDBPyConnection, night: Night) -> set[str]:
+    """How notes are called that no page may name."""
+    return {
+        fold(name)
+        for path, name in connection.execute(_NAMES).fetchall()
+        if name and night.is_closed(path)
+    }
+
+
 def _is_name(name: str) -> bool:
     """May a page have this name? No path, no address, no file of another kind."""
-    if not name or len(name) > _MOST_CHARACTERS or "/" in name or is_external(name, wikilink=True):
+    if (
+        not name
+        or len(name) > _MOST_CHARACTERS
+        or _PATH.search(name)
+        or is_external(name, wikilink=True)
+    ):
         return False
     stem, dot, ending = name.rpartition(".")
     return not (dot and stem and ending.isalnum() and 2 <= len(ending) <= 5 and ending.isascii())
@@ -147,6 +172,10 @@ def stub_paths(connection: duckdb.DuckDBPyConnection) -> Collection[str]:
     return {path for path, _ in connection.execute(_STUBS, [TAG]).fetchall()}
 
 
+_NAMES: Final = """
+SELECT path, title FROM notes UNION SELECT path, slug FROM notes
+UNION SELECT path, alias FROM aliases
+"""
 _UNRESOLVED: Final = """
 SELECT l.path, n.title, l.target FROM links l JOIN notes n ON n.path = l.path
 WHERE l.resolved_path IS NULL AND l.kind <> 'embed' AND NOT n.generated
