@@ -9,6 +9,7 @@ from typing import Any
 
 _NUMBERED = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
 _TITLE = re.compile(r"^Title: (.+)$", re.MULTILINE)
+_NOTE = re.compile(r"^Title: .*?\n\n(.+?)$", re.MULTILINE | re.DOTALL)
 _SENTENCE = re.compile(r"[^.!?]+[.!?]")
 
 
@@ -30,6 +31,11 @@ def answered(asked: Any) -> str:
             answer[name] = len({_words(text) for _, text in notes}) == 1
         elif name == "summary":
             answer[name] = _first(notes[0][1]) if notes else None
+        elif name == "slug":
+            said = _NOTE.search(asked.user)
+            answer[name] = (
+                "-".join(re.findall(r"[a-z0-9]+", said[1].lower())[:8]) if said else "note"
+            )
         elif name == "title" and (given := _TITLE.search(asked.user)):
             answer[name] = given[1]  # a note that is judged keeps its own
         elif name == "title":
@@ -41,9 +47,8 @@ def answered(asked: Any) -> str:
 
 _JUDGED: dict[str, Any] = {
     "type": "reference",
-    "altitude": "artifact",
+    "altitude": "canonical",
     "class": "semantic",
-    "slug": "note",
     "tags": [],
     "aliases": [],
     "body": None,

@@ -4,7 +4,8 @@ A new vault under git in a folder that is removed at the end: notes of a year ab
 people who repair them and what they decided. Each simulated day brings new captures; then they are
 indexed and judged by the judge that ships, and all stages of the night run with that night's clock.
 A local server that speaks a provider's wire format answers the questions of the stages; its batches
-are ready the night after. Without `--model` no model is there.
+are ready the night after. Without `--model` no model is there. `--declare N`: the operator declares
+the type `person` before that night, which makes every judgment stale.
 
 Per night: seconds, calls and tokens, files written, what the cap held back, the depth of the queues
 and the age of their oldest item in days, and the share of each stage's targets that is current. At
@@ -32,6 +33,7 @@ from typing import Any
 
 from measure import machine, report
 
+from agentm_assets.config.enrichment_table import Batch
 from agentm_assets.config.settings import Settings
 from agentm_assets.contract.rules import LoadedRules, load_rules
 from agentm_assets.dreaming.depth import read_depths
@@ -44,6 +46,7 @@ from agentm_assets.history.revert import revert
 from agentm_assets.history.revert_log import GONE, read_log
 from agentm_assets.index.store import IndexStore
 from agentm_assets.ledger import queue
+from agentm_assets.ledger.summary import summary
 from agentm_assets.models.embedder import Embedder
 from agentm_assets.models.export import ensure_exported
 from agentm_assets.models.tiers import Tiers
@@ -121,6 +124,25 @@ def text_of(number: int) -> str:
     return filled(TEMPLATES[n % len(TEMPLATES)], n)
 
 
+RULES = "standards/storage-rules.md"
+_WARRANT = """warrants:
+  person:
+    query_class: who is somebody, and what do we know of them
+    nearest: reference
+    why_not: a reference is settled when it is filed, a person's page grows
+    admission:
+      persistent_identity: yes, somebody is somebody without any note
+      accumulating_record: yes, notes of many months name the same person
+      resolution_need: yes, by name, address and login
+      independent_attributes: yes, such as a role
+"""
+_DECLARED = (
+    ("fix, idea]", "fix, idea, person]"),
+    ("  idea: semantic\n", "  idea: semantic\n  person: semantic\n"),
+    ("warrants: {}\n", _WARRANT),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """`place` of the note, None when it was not among the first ten; `deepest` derivation of what
@@ -149,6 +171,7 @@ class Estate:
             **{f"GIT_{who}_EMAIL": "olga@example.org" for who in ("AUTHOR", "COMMITTER")},
         }
         self.written = 0
+        self.judging = Batch()
         self.agentm("init", str(self.root))
         config = folder / "config/agentm/agentm.toml"
         limits = "[profiles.default.enrichment.after_capture]\nnotes = 1000000\n"
@@ -189,6 +212,15 @@ class Estate:
             place.write_text(f"---\n{head}\n---\n{text_of(self.written)}\n")
             self.written += 1
 
+    def declare_person(self) -> None:
+        rules = self.root / RULES
+        text = rules.read_text()
+        for old, new in _DECLARED:
+            if text.count(old) != 1:
+                raise SystemExit(f"{rules}: {old!r} is not there once")
+            text = text.replace(old, new)
+        rules.write_text(text)
+
     def reindex(self, paths: Collection[str]) -> None:
         reindex(self.location, self.backend, self.store, self.rules, self.embedder, paths)
 
@@ -199,6 +231,7 @@ class Estate:
             store=self.store,
             rules=self.rules,
             now=START + timedelta(days=number),
+            judging=self.judging,
             night_id=f"night-{number}",
             models=models,
             spend=spend,
@@ -225,6 +258,7 @@ def shown(
     now = START + timedelta(days=number)
     with estate.store.transaction() as connection:
         depths = queue.depths(connection, now)
+        ledger = summary(connection)
     spent: Counter[str] = Counter()
     for each in reports:
         spent.update({name: float(value) for name, value in each.spent.items()})
@@ -243,7 +277,8 @@ def shown(
         "parked": sum(len(each.parked) for each in reports),
         "queue": sum(depth.pending for depth in depths),
         "oldest days": max((depth.oldest_age_seconds / 86_400 for depth in depths), default=0.0),
-        "failed": dict(sum((Counter(each.skipped) for each in reports), Counter())),
+        "coverage": {each.stage: round(each.share, 3) for each in ledger if each.share < 1},
+        "skipped": dict(sum((Counter(each.skipped) for each in reports), Counter())),
     }
 
 
@@ -271,6 +306,8 @@ def main() -> None:
     parser.add_argument("--a-night", type=int, default=250)
     parser.add_argument("--nights", type=int, default=30)
     parser.add_argument("--model", action="store_true", help="with a local model server")
+    parser.add_argument("--declare", type=int, help="night before which `person` is declared")
+    parser.add_argument("--judged", type=int, default=20_000, help="notes judged in a night")
     parser.add_argument("--known", type=int, default=150, help="questions of the recall test")
     parser.add_argument("--take-back", type=int, default=3, help="nights that are taken back")
     parser.add_argument("--json", action="store_true")
@@ -278,6 +315,7 @@ def main() -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="agentm-bench-")))
         estate = Estate(folder)
+        estate.judging = Batch(notes=options.judged)
         estate.capture(options.notes, START - timedelta(days=365), START)
         began = time.perf_counter()
         estate.agentm("index")
@@ -289,6 +327,8 @@ def main() -> None:
         nights, marks = [], []
         for number in range(options.nights):
             now = START + timedelta(days=number)
+            if number == options.declare:
+                estate.declare_person()
             estate.capture(options.a_night, now - timedelta(days=1), now)
             names |= estate.files()
             began = time.perf_counter()
@@ -297,12 +337,13 @@ def main() -> None:
             marks.append(len(read_log(estate.backend)[0]))
             night = estate.night(number, models, spend)
             reports = [run_stage(night, stage) for stage in STAGES]
+            if number == options.nights - 1:
+                # The same night again: nothing is left to do.
+                again = [run_stage(night, stage) for stage in STAGES]
             end_batches()
             nights.append(shown(number, reports, estate, seconds))
             names |= estate.files()
             print(json.dumps(nights[-1]), file=sys.stderr, flush=True)
-        # The same night again: nothing is left to do.
-        again = [run_stage(night, stage) for stage in STAGES]
         after = recalled(estate, questions)
         moved = {change.path for change in read_log(estate.backend)[0] if change.after == GONE}
         gone = len(names - estate.files() - moved)

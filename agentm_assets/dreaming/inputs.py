@@ -16,6 +16,7 @@ import duckdb
 from agentm_assets.contract.excludes import is_excluded
 from agentm_assets.contract.rules import LoadedRules
 from agentm_assets.contract.spaces import is_model_exempt
+from agentm_assets.dreaming.veil import veil_of
 from agentm_assets.storage.locator import Locator
 from agentm_assets.storage.personal import is_personal
 
@@ -62,7 +63,9 @@ def settled_inputs(
     connection: duckdb.DuckDBPyConnection, rules: LoadedRules, where: str = "TRUE"
 ) -> dict[str, Input]:
     """The settled notes that a derived page may be made from, by path: none of a space that is
-    closed to models, none that a pass writes, no probe's. `where`: a further condition in SQL."""
+    closed to models, none that a pass writes, no probe's. What they say of closed ones is veiled
+    (`veil`). `where`: a further condition in SQL."""
+    veil = veil_of(connection, lambda path: not is_open(path, rules))
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM notes WHERE NOT generated AND ({where}) ORDER BY path"
     ).fetchall()
@@ -70,7 +73,14 @@ def settled_inputs(
     for path, title, captured, slug, summary, fingerprint, status, memory_class, space in rows:
         if status in SETTLED and is_open(path, rules):
             found[path] = Input(
-                path, title, captured, slug, summary, fingerprint, memory_class, space
+                path,
+                veil.over(title),
+                captured,
+                slug,
+                veil.over(summary) if summary else summary,
+                fingerprint,
+                memory_class,
+                space,
             )
     return found
 

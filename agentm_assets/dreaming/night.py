@@ -14,6 +14,7 @@ from agentm_assets.contract.excludes import is_excluded
 from agentm_assets.contract.rules import LoadedRules
 from agentm_assets.contract.spaces import is_in_space, is_model_exempt
 from agentm_assets.dreaming.budget import MutationBudget
+from agentm_assets.dreaming.veil import Veil, veil_of
 from agentm_assets.index.embed import TextEmbedder
 from agentm_assets.index.store import IndexStore
 from agentm_assets.models.spend import SpendLog
@@ -63,6 +64,10 @@ class Night:
         """May the note be read by a model, and named on a derived page? Never one of `personal/`,
         by whatever name or link, nor one of a space that is closed to models."""
         return not self.is_closed(path)
+
+    def veil(self, connection: duckdb.DuckDBPyConnection) -> Veil:
+        """What hides the names of closed notes in the words of open ones."""
+        return veil_of(connection, self.is_closed)
 
     def is_closed(self, path: str) -> bool:
         return (

@@ -27,13 +27,13 @@ from agentm_assets.dreaming.unfiled.stage import UnfiledDrain
 
 STAGES: Final[Sequence[Stage]] = (
     RulesChanges(),
+    ContractFindings(),
     UnfiledDrain(),
     Summaries(),
     FuzzyMerges(),
     EntityRollups(),
     CrystallizedLessons(),
     Insights(),
-    ContractFindings(),
     CalendarCards(),
     Stubs(),
     ReferenceFooters(),

@@ -4,6 +4,7 @@ A map follows from the files alone, so that writing it twice gives the same byte
 authority, and what the operator writes around its generated part stays.
 """
 
+from collections.abc import Callable
 from datetime import datetime
 from urllib.parse import quote
 
@@ -21,15 +22,19 @@ TASK_MAP = "moc-tasks.md"
 _FADED = frozenset({"expired", "superseded"})
 _NO_WIKILINK = frozenset("[]|#^\\%`")
 _SHOWN_ITEMS = 3
+_LONGEST_LABEL = 200
 
 
 def project_map_name(slug: str) -> str:
     return f"moc-{slug}.md"
 
 
-def project_map_lines(backend: StorageBackend, folder: Locator) -> list[str]:
+def project_map_lines(
+    backend: StorageBackend, folder: Locator, told: Callable[[str], str] = str
+) -> list[str]:
     """A list item for each note of the project: its root first, then its folders, by path. Notes
-    that are expired or superseded, machine folders (`_harness`) and the map itself are left out."""
+    that are expired or superseded, machine folders (`_harness`) and the map itself are left out.
+    `told`: how words of a note are passed on."""
     own = folder.child(project_map_name(folder.name)).key
     notes = []
     for entry in backend.walk(folder):
@@ -43,12 +48,14 @@ def project_map_lines(backend: StorageBackend, folder: Locator) -> list[str]:
         title, status = _head(backend, Locator(path))
         if status not in _FADED:
             where = f" ({'/'.join(below[:-1])})" if len(below) > 1 else ""
-            lines.append(f"- {link(path, title or below[-1].removesuffix('.md'))}{where}")
+            name = told(title) if title else below[-1].removesuffix(".md")
+            lines.append(f"- {link(path, name)}{where}")
     return lines or ["Nothing here yet."]
 
 
-def task_map_lines(backend: StorageBackend) -> list[str]:
-    """A table of the active tasks: title, progress log, what is open."""
+def task_map_lines(backend: StorageBackend, told: Callable[[str], str] = str) -> list[str]:
+    """A table of the active tasks: title, progress log, what is open. `told`: how words of a note
+    are passed on."""
     rows = []
     for task in all_tasks(backend):
         if not task.is_active:
@@ -59,7 +66,7 @@ def task_map_lines(backend: StorageBackend) -> list[str]:
         shown = "; ".join(task.open[:_SHOWN_ITEMS])
         more = len(task.open) - _SHOWN_ITEMS
         pending = f"{shown}; {more} more" if more > 0 else shown
-        rows.append(f"| {_cell(task.title)} | {log} | {_cell(pending)} |")
+        rows.append(f"| {_cell(told(task.title))} | {log} | {_cell(told(pending))} |")
     return ["| task | log | open |", "|---|---|---|", *rows] if rows else ["No active tasks."]
 
 
@@ -88,8 +95,10 @@ def renewed_map(page: bytes, lines: list[str], now: datetime) -> bytes:
 def link(path: str, label: str, *, in_table: bool = False) -> str:
     """A link to the note at `path`, by its whole path, so that no other note can be meant."""
     plain = one_line(label).translate({ord(mark): " " for mark in "[]|\\`"})
-    label = " ".join(plain.split()) or path.rpartition("/")[2].removesuffix(".md")
-    if _NO_WIKILINK.isdisjoint(path):
+    label = " ".join(plain.split()) or one_line(path.rpartition("/")[2].removesuffix(".md"))
+    if len(label) > _LONGEST_LABEL:
+        label = label[: _LONGEST_LABEL - 1].rstrip() + "\u2026"
+    if _NO_WIKILINK.isdisjoint(path) and path.isprintable():
         bar = "\\|" if in_table else "|"
         return f"[[{path.removesuffix('.md')}{bar}{label}]]"
     return f"[{label}](/{quote(path)})"
@@ -108,4 +117,4 @@ def _log_link(log: Locator) -> str:
 
 
 def _cell(text: str) -> str:
-    return one_line(text).replace("|", "\\|")
+    return one_line(text).replace("<", "&lt;").replace("|", "\\|")

@@ -34,6 +34,7 @@ from agentm_assets.dreaming.inputs import Input, settled_inputs
 from agentm_assets.dreaming.night import Night
 from agentm_assets.dreaming.plain_text import quotable, sentence_around
 from agentm_assets.dreaming.stage import Change, Leave, Plan
+from agentm_assets.dreaming.veil import Veil
 from agentm_assets.enrichment.gates.dates import find_dates
 from agentm_assets.models.protocol import ModelRequest
 from agentm_assets.projects.declared import space_folder
@@ -120,7 +121,8 @@ def gather(night: Night, day: date) -> dict[str, tuple[Line, ...]]:
     """The parts of the brief by their headings; empty ones are left out."""
     with night.index() as connection:
         notes = settled_inputs(connection, night.rules)
-        coming = _coming(connection, notes, day)
+        veil = night.veil(connection)
+        coming = _coming(connection, notes, day, veil)
     first = (day - timedelta(days=LATELY_DAYS)).isoformat()
     lately = [
         _line(note, note.day or "", quotable(note.summary or ""))
@@ -129,14 +131,14 @@ def gather(night: Night, day: date) -> dict[str, tuple[Line, ...]]:
     ]
     tasks = [
         Line(
-            f"- {link(task.log.key, task.title)}: {quotable(text)}",
-            f"open in {task.title}: {quotable(text)}",
+            f"- {link(task.log.key, veil.over(task.title))}: {said}",
+            f"open in {veil.over(task.title)}: {said}",
             task.log.key,
         )
         for task in all_tasks(night.backend)
         if task.is_active and task.log is not None and night.is_open(task.log.key)
         for text in task.open[:3]
-        if quotable(text)
+        if (said := quotable(veil.over(text)))
     ]
     parts = {"Dates that come": coming, "Open": tasks, "Lately": lately}
     return {name: tuple(part[:MOST_LINES]) for name, part in parts.items() if part}
@@ -146,6 +148,7 @@ def _coming(
     connection: duckdb.DuckDBPyConnection,
     notes: Mapping[str, Input],
     day: date,
+    veil: Veil,
 ) -> list[Line]:
     """Sentences that name a day of the next week, and notes of the calendar that lie on one."""
     days = [(day + timedelta(days=ahead)).isoformat() for ahead in range(AHEAD_DAYS)]
@@ -165,7 +168,7 @@ def _coming(
         held = notes.get(path)
         for named in find_dates(text) if held is not None else ():
             if named.iso in days and held is not None:
-                said = quotable(sentence_around(text, named.start))
+                said = quotable(veil.over(sentence_around(text, named.start)))
                 found.setdefault((named.iso, path), _line(held, named.iso, said))
     return [found[key] for key in sorted(found)]
 

@@ -7,7 +7,7 @@ from typing import Final
 import duckdb
 
 from agentm_assets.contract.rules import LoadedRules
-from agentm_assets.dreaming.inputs import Input, inputs_hash, settled_inputs
+from agentm_assets.dreaming.inputs import Input, inputs_hash, is_open, settled_inputs
 from agentm_assets.dreaming.similar import (
     clusters,
     content_words,
@@ -15,6 +15,7 @@ from agentm_assets.dreaming.similar import (
     read_texts,
     read_vectors,
 )
+from agentm_assets.dreaming.veil import veil_of
 
 LEAST_REPEATED: Final = 3
 """Times that something is told before it is a lesson (design: crystallisation)."""
@@ -68,4 +69,5 @@ def find_repetitions(
         if len({trace.day for trace in traces}) > 1:
             found.append(Repetition(traces))
     kept = {trace.path for each in found for trace in each.traces}
-    return tuple(found), {path: texts.get(path, "") for path in kept}
+    veil = veil_of(connection, lambda path: not is_open(path, rules))
+    return tuple(found), {path: veil.over(texts.get(path, "")) for path in kept}

@@ -18,6 +18,7 @@ from agentm_assets.dreaming.plain_text import (
     shortened,
 )
 from agentm_assets.dreaming.similar import read_texts
+from agentm_assets.dreaming.veil import Veil
 
 LEAST_NOTES: Final = 2
 """Notes that name an entity before it gets a page: one note speaks for itself."""
@@ -102,7 +103,7 @@ def _name(kind: str, surface: str, detail: str | None) -> str | None:
 
 
 def read_facts(
-    connection: duckdb.DuckDBPyConnection, entity: Entity, notes: Sequence[Input]
+    connection: duckdb.DuckDBPyConnection, entity: Entity, notes: Sequence[Input], veil: Veil
 ) -> tuple[Fact, ...]:
     """What each of the notes says of the entity, in the order of the notes."""
     rows = connection.execute(
@@ -117,7 +118,7 @@ def read_facts(
     for path, surface, text in rows:
         at = text.find(surface)
         around = sentence_around(text, at) if at >= 0 else ""
-        sentence = "" if is_header(around) else quotable(around)
+        sentence = "" if is_header(around) else quotable(veil.over(around))
         others = sentence.replace(surface, " ").split()
         if path not in said and len(others) >= _FEWEST_WORDS:
             said[path] = sentence
@@ -128,7 +129,8 @@ def read_facts(
     }
     silent = [note.path for note in notes if note.path not in said]
     said |= {
-        path: quotable(lead_sentence(text)) for path, text in read_texts(connection, silent).items()
+        path: quotable(veil.over(lead_sentence(text)))
+        for path, text in read_texts(connection, silent).items()
     }
     return tuple(Fact(note, said.get(note.path, "")) for note in notes)
 

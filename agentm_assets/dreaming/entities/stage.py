@@ -43,6 +43,7 @@ from agentm_assets.dreaming.grounded import Grounded, Refused
 from agentm_assets.dreaming.inputs import Input, Names, inputs_hash
 from agentm_assets.dreaming.night import Night
 from agentm_assets.dreaming.stage import Applied, Change, Kind, Leave, Plan
+from agentm_assets.dreaming.veil import Veil
 from agentm_assets.ledger import queue
 from agentm_assets.projects.document import Property
 
@@ -116,7 +117,8 @@ class EntityRollups:
             lacking = dict.fromkeys(bare, "no-paragraph")
             items += [(bare[item.target], item) for item in take(night, PROSE, lacking, most)]
         with night.index() as connection:
-            jobs = [_job(connection, target, item) for target, item in items]
+            veil = night.veil(connection)
+            jobs = [_job(connection, target, item, veil) for target, item in items]
         work = _worked(night, asking, names, jobs)
         handed = asking.finish()
         if asking.model_id is None:
@@ -188,12 +190,14 @@ def _prose_name(target: Target) -> str:
     return f"{target.name} {target.inputs[:12]}"
 
 
-def _job(connection: duckdb.DuckDBPyConnection, target: Target, item: queue.Item) -> _Job:
+def _job(
+    connection: duckdb.DuckDBPyConnection, target: Target, item: queue.Item, veil: Veil
+) -> _Job:
     shown = target.notes[:MOST_SHOWN]
     return _Job(
         target,
         item,
-        read_facts(connection, target.entity, shown),
+        read_facts(connection, target.entity, shown, veil),
         named_together(connection, target.entity, target.notes),
     )
 

@@ -123,7 +123,7 @@ class Insights:
             items = take(night, NAME, dict.fromkeys(targets, "notes-grew"), most)
             with night.index() as connection:
                 paths = {n.path for i in items for n in targets[i.target].notes[:MOST_NOTES]}
-                texts = read_texts(connection, sorted(paths))
+                texts = night.veil(connection).over_all(read_texts(connection, sorted(paths)))
             folder = _folder(night.backend)
             taken = {place.key for place in night.backend.list(folder)}
             for item in items:

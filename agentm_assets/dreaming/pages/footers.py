@@ -95,9 +95,10 @@ def _sources(
     connection: duckdb.DuckDBPyConnection, night: Night, targets: Mapping[str, str]
 ) -> dict[str, list[tuple[str, str]]]:
     found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    veil = night.veil(connection)
     for target, path, title in connection.execute(_REFERENCES).fetchall():
         if target in targets and night.is_open(path):
-            found[target].append((path, title))
+            found[target].append((path, veil.over(title)))
     return found
 
 

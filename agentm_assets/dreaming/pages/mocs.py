@@ -29,6 +29,8 @@ SECTIONS: Final = (
     ("How to", frozenset({"workflow"})),
     ("What broke", frozenset({"fix"})),
 )
+_LESSONS: Final = "Lessons"
+_OTHERS: Final = "Other notes"
 _PREFIX: Final = "topic-"
 _ROOT: Final = "memory"
 _NO_TOPIC: Final = frozenset({"stub"})
@@ -86,9 +88,11 @@ def _topics(
 ) -> tuple[dict[str, list[Note]], Mapping[str, Counter[str]]]:
     topics: dict[str, list[Note]] = defaultdict(list)
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
-    for path, title, type_, memory_class, tags in connection.execute(_NOTES).fetchall():
+    veil = night.veil(connection)
+    for path, written, type_, memory_class, tags in connection.execute(_NOTES).fetchall():
         if not night.is_open(path):
             continue
+        title = veil.over(written)
         for key, tag in {fold(tag): tag for tag in tags}.items():
             if key not in _NO_TOPIC:
                 topics[key].append((path, title, type_, memory_class))
@@ -98,15 +102,19 @@ def _topics(
 
 def _topic_lines(notes: Sequence[Note]) -> list[str]:
     lines: list[str] = []
-    rest = list(notes)
-    for heading, types in SECTIONS:
-        held = [note for note in rest if note[2] in types and note[3] != "crystallized"]
-        rest = [note for note in rest if note not in held]
-        lines += _section(heading, held)
-    lessons = [note for note in rest if note[3] == "crystallized"]
-    lines += _section("Lessons", lessons)
-    lines += _section("Other notes", [note for note in rest if note[3] != "crystallized"])
+    sections: dict[str, list[Note]] = defaultdict(list)
+    for note in notes:
+        sections[_heading(note)].append(note)
+    for heading in (*(heading for heading, _ in SECTIONS), _LESSONS, _OTHERS):
+        lines += _section(heading, sections[heading])
     return lines[1:]
+
+
+def _heading(note: Note) -> str:
+    _, _, type_, memory_class = note
+    if memory_class == "crystallized":
+        return _LESSONS
+    return next((heading for heading, types in SECTIONS if type_ in types), _OTHERS)
 
 
 def _section(heading: str, notes: Sequence[Note]) -> list[str]:

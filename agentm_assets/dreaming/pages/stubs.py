@@ -13,6 +13,7 @@ from agentm_assets.dreaming.derived_page import written_page
 from agentm_assets.dreaming.night import Night
 from agentm_assets.dreaming.plain_text import quotable
 from agentm_assets.dreaming.stage import Change, Leave, Plan
+from agentm_assets.dreaming.veil import closed_names
 from agentm_assets.extract.aliases import fold
 from agentm_assets.extract.links import is_external
 from agentm_assets.privacy.scrub import scrub
@@ -110,7 +111,8 @@ def _missing(
 ) -> tuple[dict[str, _Missing], Counter[str]]:
     found: dict[str, _Missing] = defaultdict(_Missing)
     skipped: Counter[str] = Counter()
-    closed = _closed_names(connection, night)
+    closed = closed_names(connection, night.is_closed)
+    veil = night.veil(connection)
     for path, title, target in connection.execute(_UNRESOLVED).fetchall():
         if not night.is_open(path):
             continue
@@ -128,17 +130,8 @@ def _missing(
             continue
         each = found[fold(name)]
         each.spellings[name] += 1
-        each.notes[path] = title
+        each.notes[path] = veil.over(title)
     return found, skipped
-
-
-def _closed_names(connection: duckdb.DuckDBPyConnection, night: Night) -> set[str]:
-    """How notes are called that no page may name."""
-    return {
-        fold(name)
-        for path, name in connection.execute(_NAMES).fetchall()
-        if name and night.is_closed(path)
-    }
 
 
 def _is_name(name: str) -> bool:
@@ -161,9 +154,10 @@ def _standing(
     found: dict[str, tuple[str, dict[str, str]]] = {
         path: (title, {}) for path, title in connection.execute(_STUBS, [TAG]).fetchall()
     }
+    veil = night.veil(connection)
     for target, path, title in connection.execute(_NAMING).fetchall():
         if target in found and night.is_open(path):
-            found[target][1][path] = title
+            found[target][1][path] = veil.over(title)
     return found
 
 
@@ -172,10 +166,6 @@ def stub_paths(connection: duckdb.DuckDBPyConnection) -> Collection[str]:
     return {path for path, _ in connection.execute(_STUBS, [TAG]).fetchall()}
 
 
-_NAMES: Final = """
-SELECT path, title FROM notes UNION SELECT path, slug FROM notes
-UNION SELECT path, alias FROM aliases
-"""
 _UNRESOLVED: Final = """
 SELECT l.path, n.title, l.target FROM links l JOIN notes n ON n.path = l.path
 WHERE l.resolved_path IS NULL AND l.kind <> 'embed' AND NOT n.generated

@@ -30,7 +30,9 @@ class TaskMap:
         if not night.backend.exists(folder.child("tasks")):
             return Plan()
         slug = TASK_MAP.removesuffix(".md")
-        lines = task_map_lines(night.backend)
+        with night.index() as connection:
+            veil = night.veil(connection)
+        lines = task_map_lines(night.backend, veil.over)
         return Plan((_change(folder.child(TASK_MAP), slug, "Tasks", lines),))
 
 
@@ -42,9 +44,11 @@ class ProjectMaps:
 
     def plan(self, night: Night) -> Plan:
         changes = []
+        with night.index() as connection:
+            veil = night.veil(connection)
         for project in declared_projects(night.backend):
             name = project_map_name(project.slug)
-            lines = project_map_lines(night.backend, project.folder)
+            lines = project_map_lines(night.backend, project.folder, veil.over)
             place = project.folder.child(name)
             slug = name.removesuffix(".md")
             changes.append(_change(place, slug, title_of(project.slug), lines))

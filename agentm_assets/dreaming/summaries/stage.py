@@ -75,7 +75,9 @@ class Summaries:
             lacking = dict.fromkeys(targets, "long-without-summary")
             items = take(night, NAME, lacking, most_tonight(night, NAME))
             with night.index() as connection:
-                texts = read_texts(connection, [targets[item.target].path for item in items])
+                texts = night.veil(connection).over_all(
+                    read_texts(connection, [targets[item.target].path for item in items])
+                )
             for item in items:
                 note = targets[item.target]
                 said = ask_for_summary(asking, note, texts.get(note.path, ""))

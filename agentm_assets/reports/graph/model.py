@@ -11,6 +11,7 @@ import duckdb
 from agentm_assets.contract.excludes import is_excluded
 from agentm_assets.contract.rules_model import StorageRules
 from agentm_assets.contract.spaces import is_model_exempt
+from agentm_assets.dreaming.veil import veil_of
 
 MOST_NOTES: Final = 400
 """Notes in the picture: more are a cloud without shapes, and the layout takes the square of it."""
@@ -58,12 +59,13 @@ def read_graph(
     """The graph of the vault, without spaces that are closed to passes, what `excludes` hides,
     and pages that list the vault rather than remember. `rules` None: while they are broken."""
     notes: dict[str, tuple[str, str]] = {}
+    veil = veil_of(connection, lambda path: is_closed(path, rules))
     for path, title, space, memory_class, generated in connection.execute(_NOTES).fetchall():
         if generated and memory_class is None:
             continue
         if is_closed(path, rules):
             continue
-        notes[path] = (title, memory_class or space)
+        notes[path] = (veil.over(title), memory_class or space)
     return graph_of(notes, connection.execute(_LINKS).fetchall(), most)
 
 
