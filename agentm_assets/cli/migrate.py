@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agentm_assets.contract.vocabulary import Status
     from agentm_assets.migration.migrate import Migration
     from agentm_assets.migration.note import Part
+    from agentm_assets.storage.seam import StorageBackend
 
 _SHOWN_LEFT = 20
 
@@ -66,6 +67,7 @@ def command(
 
     parts, words = _parts(only or ()), _words(status or ())
     with opened(vault, profile, {RulesError: RED_STATE}) as store, progress_bars() as bars:
+        _require_folders(store.backend, folder or ())
         loaded = load_rules(open_vault(store.location), os.environ)
         done = migrate(
             store.location,
@@ -137,6 +139,21 @@ def _parts(only: "Sequence[str]") -> "tuple[Part, ...]":
     if unknown:
         _refuse(f"--only {unknown[0]}: there is no such part. Use {', '.join(PARTS)}.")
     return tuple(part for part in PARTS if not only or part in only)
+
+
+def _require_folders(backend: "StorageBackend", folders: "Sequence[str]") -> None:
+    from agentm_assets.storage.locator import Locator, LocatorInvalid
+
+    for folder in folders:
+        name = folder.strip("/")
+        if name in ("", "."):
+            continue
+        try:
+            there = backend.exists(Locator(name))
+        except LocatorInvalid:
+            there = False
+        if not there:
+            _refuse(f"--folder {folder}: there is no such folder in the vault.")
 
 
 def _words(pairs: "Sequence[str]") -> "Mapping[str, Status]":

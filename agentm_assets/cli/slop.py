@@ -69,15 +69,20 @@ def keep(
     from agentm_assets.dreaming.meters.slop_records import keep_line
     from agentm_assets.dreaming.records import moment
     from agentm_assets.storage.locator import Locator, LocatorInvalid
+    from agentm_assets.storage.personal import is_personal
 
     with opened(vault, profile, {LocatorInvalid: BAD_INPUT}) as store:
+        locator = Locator(path)
+        if is_personal(locator):
+            note_to_operator(f"{locator}: no pass looks at personal/, so it is on no list")
+            raise typer.Exit(BAD_INPUT)
         try:
-            data = store.backend.read_bytes(Locator(path))
+            data = store.backend.read_bytes(locator)
         except FileNotFoundError:
             note_to_operator(f"there is no note {path}; agentm slop list shows them")
             raise typer.Exit(BAD_INPUT) from None
         body = fingerprint(data[read_frontmatter(data).body_start :])
-        line = keep_line(path, body, moment(store.now))
+        line = keep_line(locator.key, body, moment(store.now))
         _answer(store, line, f"Keep {path}", as_json)
 
 

@@ -22,8 +22,13 @@ def command(
     """List the sources that were read: their notes, how many of those are in force, the version of
     the importer, and how far a growing log was read."""
     from agentm_assets.index.store import IndexBusy, IndexStore
+    from agentm_assets.ledger.source_ids import NAMESPACES
     from agentm_assets.ledger.sources import bring_up_to_date
 
+    if namespace is not None and namespace not in NAMESPACES:
+        raise typer.BadParameter(
+            f"there is none; use one of {', '.join(NAMESPACES)}", param_hint="--namespace"
+        )
     with opened(vault, profile, {IndexBusy: RED_STATE}) as store:
         registry = bring_up_to_date(IndexStore(store.location.duckdb_file), store.backend)
     found = [each for each in registry.sources.values() if namespace in (None, each.namespace)]

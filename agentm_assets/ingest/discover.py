@@ -20,9 +20,13 @@ _PASSED_OVER: Final = frozenset(
 _FULL, _SHORT = "transcript_full.jsonl", "transcript.jsonl"
 
 
-def files_in(folder: Path) -> Iterator[Path]:
-    """Candidates below a folder, by path. No symbolic link is followed."""
+def files_in(folder: Path, vault: Path) -> Iterator[Path]:
+    """Candidates below a folder, by path. No symbolic link is followed, and the vault is no source
+    of its own."""
     for parent, folders, names in os.walk(folder):
+        if Path(parent).is_relative_to(vault):
+            folders.clear()
+            continue
         folders[:] = sorted(name for name in folders if name not in _PASSED_OVER)
         for name in sorted(names):
             suffix = Path(name).suffix.lower()

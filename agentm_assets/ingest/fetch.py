@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from agentm_assets.ingest.web import MOST_BYTES
 
@@ -71,8 +71,7 @@ def fetch(
     deadline = time.monotonic() + most_seconds
     with httpx2.Client(verify=trust or True, trust_env=False, follow_redirects=False) as client:
         for _ in range(MOST_REDIRECTS + 1):
-            parts = urlsplit(url)
-            host, port, address = _checked(url, resolve, is_allowed)
+            parts, host, port, address = _checked(url, resolve, is_allowed)
             shown = f"[{address}]" if ":" in address else address
             place = parts._replace(netloc=f"{shown}:{port}", fragment="").geturl()
             left = deadline - time.monotonic()
@@ -122,10 +121,12 @@ def fetch(
 _PORTS: Final = {"http": 80, "https": 443}
 
 
-def _checked(url: str, resolve: Resolve, is_allowed: Callable[[str], bool]) -> tuple[str, int, str]:
-    parts = urlsplit(url)
-    scheme = parts.scheme.lower()
+def _checked(
+    url: str, resolve: Resolve, is_allowed: Callable[[str], bool]
+) -> tuple[SplitResult, str, int, str]:
     try:
+        parts = urlsplit(url)
+        scheme = parts.scheme.lower()
         host, port = parts.hostname or "", parts.port or _PORTS.get(scheme, 0)
         host = host if ":" in host else host.encode("idna").decode("ascii")
     except (ValueError, UnicodeError) as error:
@@ -143,7 +144,7 @@ def _checked(url: str, resolve: Resolve, is_allowed: Callable[[str], bool]) -> t
             "the host lies on this machine or a private network, which is not read; save the page "
             "as a file and ingest that"
         )
-    return host, port, addresses[0]
+    return parts, host, port, addresses[0]
 
 
 def _next(url: str, location: str) -> str:

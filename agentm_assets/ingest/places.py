@@ -40,7 +40,9 @@ def places_of(root: Path, given: Sequence[str], *, pages_only: bool) -> Places:
                 "another folder, and ingest that"
             )
         if path.is_dir():
-            files |= {each: None for each in files_in(path) if not is_private(root, str(each))}
+            files |= {
+                each: None for each in files_in(path, root) if not is_private(root, str(each))
+            }
         elif path.exists():
             files[path] = None
             named.add(path)

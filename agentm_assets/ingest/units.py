@@ -50,7 +50,11 @@ class Units:
                 yield Reading(SourceReport(str(file), "mail", "", "passed", reason=why))
                 continue
             mail = read_mail(data)
-            source = source_id(f"email:{mail.id}")
+            try:
+                source = source_id(f"email:{mail.id}")
+            except NoSource as error:
+                yield Reading(SourceReport(str(file), "mail", "", "passed", reason=str(error)))
+                continue
             why = "a machine sent it" if mail.is_automatic else "hardly a word in it"
             reading = self._unit(
                 str(file),

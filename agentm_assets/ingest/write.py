@@ -100,7 +100,7 @@ class Writer:
             if lines:
                 run.record(RECORD, lines)
             run.subject = _subject(reports)
-        if run.changes or lines:
+        if run.changes:
             self.runs.append(run.run_id)
         self._remark(run.outcome)
         self._journal(written)

@@ -23,6 +23,9 @@ PARTS: Final[tuple[Part, ...]] = ("types", "status", "fields")
 is known without judging: status, day of capture, slug."""
 
 
+_KEYS: Final = frozenset({"type", "kind", "status", "captured", "slug"})
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """How notes are migrated. `status_words`: see `words.STATUS_WORDS`. `dated`: the day of capture
@@ -66,6 +69,15 @@ def migrate_note(path: str, data: bytes, wanted: Wanted) -> Migrated:
     if before.state in ("unclosed", "unreadable"):
         why = f"the properties can't be read: {before.error}; mend them by hand"
         return Migrated(data, (), (Left(before.error_line or 1, why),))
+    cased = [
+        field
+        for key, field in before.fields.items()
+        if key not in _KEYS and key.lower() in _KEYS and key.lower() not in before.fields
+    ]
+    if cased:
+        # To agentm it is another property: completing the note would contradict it.
+        why = "a property's name is in capitals; write it in small letters"
+        return Migrated(data, (), tuple(Left(field.line, why) for field in cased))
     note = _Note(path, data, wanted)
     if "types" in wanted.parts:
         note.collapse()

@@ -20,7 +20,7 @@ from agentm_assets.storage.seam import StorageBackend, StorageError
 
 TASK_MAP = "moc-tasks.md"
 _FADED = frozenset({"expired", "superseded"})
-_NO_WIKILINK = frozenset("[]|#^\\%`")
+_NO_WIKILINK = frozenset("[]|#^\\%`<>")
 _SHOWN_ITEMS = 3
 _LONGEST_LABEL = 200
 
@@ -94,14 +94,20 @@ def renewed_map(page: bytes, lines: list[str], now: datetime) -> bytes:
 
 def link(path: str, label: str, *, in_table: bool = False) -> str:
     """A link to the note at `path`, by its whole path, so that no other note can be meant."""
-    plain = one_line(label).translate({ord(mark): " " for mark in "[]|\\`"})
-    label = " ".join(plain.split()) or one_line(path.rpartition("/")[2].removesuffix(".md"))
-    if len(label) > _LONGEST_LABEL:
-        label = label[: _LONGEST_LABEL - 1].rstrip() + "\u2026"
+    stem = path.rpartition("/")[2].removesuffix(".md")
+    label = _label(label) or _label(stem)
     if _NO_WIKILINK.isdisjoint(path) and path.isprintable():
         bar = "\\|" if in_table else "|"
         return f"[[{path.removesuffix('.md')}{bar}{label}]]"
     return f"[{label}](/{quote(path)})"
+
+
+def _label(text: str) -> str:
+    plain = one_line(text).translate({ord(mark): " " for mark in "[]|\\`"})
+    label = " ".join(plain.replace("<", "&lt;").split())
+    if len(label) <= _LONGEST_LABEL:
+        return label
+    return label[: _LONGEST_LABEL - 1].rstrip() + "\u2026"
 
 
 def _head(backend: StorageBackend, place: Locator) -> tuple[str | None, str | None]:
@@ -110,10 +116,6 @@ def _head(backend: StorageBackend, place: Locator) -> tuple[str | None, str | No
     except (FileNotFoundError, StorageError):
         return None, None
     return properties.title(frontmatter), properties.text_of(frontmatter, "status")
-
-
-def _log_link(log: Locator) -> str:
-    return link(log.key, log.name.removesuffix(".md"), in_table=True)
 
 
 def _cell(text: str) -> str:

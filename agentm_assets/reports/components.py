@@ -115,7 +115,7 @@ def _index(store: IndexStore) -> str:
         notes = connection.execute("SELECT count(*) FROM notes").fetchone() or (0,)
     if broken:
         raise _Bad("; ".join(f"{name}: {number:,}" for name, number in broken.items()))
-    return f"{count(int(notes[0]), 'note')}, every rule holds"
+    return f"{count(int(notes[0]), 'file')} with reports and probes, every rule holds"
 
 
 def _embedder(settings: Settings) -> str:

@@ -248,7 +248,7 @@ def _not_run(morning: Morning) -> list[str]:
         for record in morning.stages
         if record.error
     ]
-    waiting = [record for record in morning.stages if record.waiting_for_model]
+    waiting = [record for record in _latest(morning.stages) if record.waiting_for_model]
     if waiting:
         names = ", ".join(
             f"{plain(record.stage)} {record.waiting_for_model:,}" for record in waiting
@@ -274,6 +274,7 @@ def _not_run(morning: Morning) -> list[str]:
 def _needs(morning: Morning) -> list[str]:
     """A line for each thing that waits for the operator, the gravest first."""
     lines: list[str] = []
+    latest = _latest(morning.stages)
     if morning.rules is not None:
         first = morning.rules.split("\n")[0]
         lines.append(f"- **The storage rules are broken, filing halts:** {plain(first)}")
@@ -288,12 +289,12 @@ def _needs(morning: Morning) -> list[str]:
         f"- **{plain(record.stage)} wanted {record.planned:,} changes**, over the "
         f"{record.limit or 0:,.0f} that are normal, and made none. Look with `agentm dream --stage "
         f"{record.stage} --dry-run`; if they are right, add `--accept` instead."
-        for record in morning.stages
+        for record in latest
         if record.anomaly
     ]
     lines += [
         f"- **{plain(record.stage)} is over its line:** {plain('; '.join(record.notes[:3]))}"
-        for record in morning.stages
+        for record in latest
         if record.measured.get("tripped")
     ]
     parked = [letter for record in morning.stages for letter in record.parked]
@@ -309,7 +310,7 @@ def _needs(morning: Morning) -> list[str]:
             f"- {count(len(morning.review), 'note')} for review, the oldest since "
             f"{plain(oldest.since[:10])}: {code(oldest.path)} (`agentm review list`)."
         )
-    lines += _held(morning.stages)
+    lines += _held(latest)
     lines += [
         f"- The queue {plain(each.owner)} stalls: its oldest item has waited "
         f"{span(each.oldest_age_seconds)}."
@@ -329,6 +330,11 @@ def _needs(morning: Morning) -> list[str]:
     return lines
 
 
+def _latest(stages: Sequence[StageRecord]) -> tuple[StageRecord, ...]:
+    """The last record of each stage: what waits after several nights waits once."""
+    return tuple({record.stage: record for record in stages}.values())
+
+
 def _held(stages: Sequence[StageRecord]) -> list[str]:
     held = [record for record in stages if record.held]
     total = sum(record.held for record in held)
@@ -344,7 +350,7 @@ def _said(morning: Morning) -> list[str]:
     """What the stages want read."""
     notes = [
         f"- {plain(record.stage)}: {plain(each)}"
-        for record in morning.stages
+        for record in _latest(morning.stages)
         for each in record.notes
     ]
     if not notes:

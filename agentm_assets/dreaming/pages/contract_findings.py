@@ -1,16 +1,19 @@
 """The contract, reconciled: what is plain is mended by edits of single lines, the rest listed."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from agentm_assets.contract import properties
 from agentm_assets.contract.edit import set_key
 from agentm_assets.contract.frontmatter import read_frontmatter
+from agentm_assets.contract.note import validate_note
 from agentm_assets.dreaming.night import Night
 from agentm_assets.dreaming.stage import Change, Leave, Plan
 from agentm_assets.migration.note import Wanted, migrate_note
 from agentm_assets.migration.words import STATUS_WORDS
 from agentm_assets.storage.locator import Locator
+from agentm_assets.storage.seam import StorageError
 
 MOST_LISTED: Final = 50
 
@@ -45,6 +48,8 @@ class ContractFindings:
             for path in sorted(candidates)
             if spaces.get(path) in MENDED_SPACES
         )
+        mended = _mended(night, changes)
+        findings = [row for row in findings if (row[0], row[2]) not in mended]
         codes = Counter(row[2] for row in findings)
         notes = [
             f"{path}{'' if line is None else f':{line}'} [{code}] {message}; {cure}"
@@ -57,6 +62,24 @@ class ContractFindings:
             notes=tuple(notes),
             measured={"findings": len(findings), **dict(sorted(codes.items()))},
         )
+
+
+def _mended(night: Night, changes: Sequence[Change]) -> set[tuple[str, str]]:
+    """Path and code of the findings that the changes mend: those are no work for the operator."""
+    found: set[tuple[str, str]] = set()
+    rules = night.rules.rules
+    for change in changes:
+        path = change.locator.key
+        try:
+            held = night.backend.read_bytes(change.locator)
+            data = change.build(held)
+        except (FileNotFoundError, StorageError, Leave):
+            continue  # said when the changes are made
+        if data != held:
+            before = {each.code for each in validate_note(path, read_frontmatter(held), rules)}
+            after = {each.code for each in validate_note(path, read_frontmatter(data), rules)}
+            found |= {(path, code) for code in before - after}
+    return found
 
 
 def _change(path: str, wanted: Wanted) -> Change:
