@@ -76,3 +76,5 @@ def test_a_run_of_footers_is_itself_taken_back(estate: Estate) -> None:
     done = revert(estate.location, estate.backend, report.run_id, now=lambda: NOW)
     assert [file.fate for file in done.files] == ["restored"]
     assert estate.read(path) == before
+    run_stage(estate.night(), ReferenceFooters())  # it is not through with what has no footer
+    assert find_footer(estate.read(path)) is not None

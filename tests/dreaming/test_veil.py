@@ -81,7 +81,7 @@ def test_no_page_of_the_night_and_no_picture_names_a_closed_note(estate: Estate)
         )
     estate.write(
         "Agent/desk/tasks/descale/progress.md",
-        "---\nkind: brief\nstatus: active\ntitle: Descale\n---\n"
+        "---\nkind: brief\nstatus: active\ntitle: Descale [[zebra-2]]\n---\n"
         "- [ ] read [[zebra-0]]\n- [ ] copy personal/zebra-1.md <script>\n",
     )
     estate.write("projects/kettle/project.yaml", "slug: kettle\n")

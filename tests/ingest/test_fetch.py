@@ -225,7 +225,9 @@ def test_addresses_of_the_open_internet(address: str) -> None:
     assert is_public(address)
 
 
-@pytest.mark.parametrize("url", ["ftp://a.example/", "http://", "http://a.example:99999/", "x"])
+@pytest.mark.parametrize(
+    "url", ["ftp://a.example/", "http://", "http://a.example:99999/", "http://[::1", "x"]
+)
 def test_addresses_that_cannot_be_read(url: str) -> None:
     names: Callable[[str, int], list[str]] = lambda host, port: ["127.0.0.1"]  # noqa: E731
     with pytest.raises(FetchRefused):

@@ -560,3 +560,28 @@ def test_an_address_that_was_fetched_is_its_own_and_not_what_the_page_claims(
     assert one.source == "url:https://real.example/page"
     assert "sk_live" not in text_of(one.made[0])
     assert did(sweep("https://short.example/1", fetch=fetched)) == ["current"]
+
+
+def test_a_mail_without_a_usable_id_stops_no_other(sweep: Sweep, tmp_path: Path) -> None:
+    odd, plain = tmp_path / "in/a.eml", tmp_path / "in/b.eml"
+    odd.parent.mkdir()
+    words = "We meet at noon at the old mill, and Kari brings the key of the boat house."
+    odd.write_text(f"From: a@x.example\nMessage-ID: <<>>\n\n{words}\n")
+    plain.write_text(f"From: a@x.example\nMessage-ID: <1@x>\n\n{words}\n")
+    report = sweep(odd.parent)
+    assert [each.did for each in report.sources] == ["passed", "new"]
+    assert "1 to" in (report.sources[0].reason or "")
+
+
+def test_a_run_that_made_nothing_is_not_offered_to_be_taken_back(
+    sweep: Sweep, tmp_path: Path
+) -> None:
+    short = tmp_path / "short.eml"
+    short.write_text("From: a@x.example\nMessage-ID: <1@x>\n\nok\n")
+    report = sweep(short)
+    assert (report.made, report.runs) == ((), ())
+
+
+def test_the_vault_is_no_source_of_its_own(sweep: Sweep, vault: Path) -> None:
+    (vault / "page.html").write_text("<html><body><p>The mill is old and runs.</p></body></html>")
+    assert sweep(vault).sources == ()

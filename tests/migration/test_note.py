@@ -72,6 +72,7 @@ def test_an_edit_of_words(before: bytes, after: bytes) -> None:
         (b"---\ntype: decision\nno end", "can't be read"),
         (b"---\naliases:\n- @ann\n---\ntype: decision\n", "can't be read"),
         (b"---\n{type: decision}\n---\n", "can't be edited"),
+        (b"---\nStatus: rejected\n---\n", "small letters"),
     ],
 )
 def test_what_is_not_plain_is_left_and_said(data: bytes, why: str) -> None:

@@ -332,6 +332,7 @@ def test_the_morning_note_tells_what_needs_the_operator(
     build_index(settings, os.environ, None)
     location = settings.location
     records.append(location, stage("slop", planned=400, anomaly=True, limit=60.0))
+    records.append(location, stage("stubs", planned=14, applied=5, held=9))
     records.append(location, stage("stubs", planned=9, applied=5, held=4))
     records.append(location, stage("drift", measured={"tripped": 1}, notes=("alike by 0.9",)))
     records.append(location, stage("merges", parked=("merges: a.md (it broke)",)))
