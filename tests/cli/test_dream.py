@@ -86,12 +86,15 @@ def test_options_before_a_subcommand_are_refused(agentm: Run, kept: Path) -> Non
         assert agentm(name, "--json", sub).returncode == 2
 
 
-def test_the_operators_word_on_slop_is_on_record(agentm: Run, kept: Path) -> None:
+def test_the_operators_word_on_slop_is_on_record(agentm: Run, kept: Path, vault: Path) -> None:
     assert agentm("index").returncode == 0
     assert json.loads(agentm("slop", "list", "--json").stdout)["confirmed"] is False
     assert agentm("slop", "confirm").returncode == 0
     assert agentm("slop", "keep", "Agent/memory/semantic/2026/06/a.md").returncode == 0
     assert agentm("slop", "keep", "Agent/nothing.md").returncode == 2
+    (vault / "personal").mkdir(exist_ok=True)
+    (vault / "personal/own.md").write_text("Mine.\n")
+    assert agentm("slop", "keep", "personal/own.md").returncode == 2
     assert json.loads(agentm("slop", "list", "--json").stdout)["confirmed"] is True
     said = (kept / "Agent/_meta/slop.jsonl").read_text()
     assert [json.loads(line)["said"] for line in said.split("\n")[:-1]] == ["confirm", "keep"]

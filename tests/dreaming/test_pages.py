@@ -275,3 +275,9 @@ def test_the_card_of_a_month_names_its_traces(full: Estate) -> None:
         "calendar-2026-04.md"
     ]
     assert {p: d for p, d in full.files().items() if p.startswith("calendar/")} == traces
+
+
+def test_what_the_stage_mends_is_no_work_for_the_operator(full: Estate) -> None:
+    report = run_stage(full.night(), ContractFindings())
+    assert f"{MEMORY}/old-type.md" in report.paths
+    assert not [line for line in report.notes if "old-type" in line]
