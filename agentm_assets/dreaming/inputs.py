@@ -13,12 +13,9 @@ from typing import Final
 
 import duckdb
 
-from agentm_assets.contract.excludes import is_excluded
+from agentm_assets.contract.closed import is_closed
 from agentm_assets.contract.rules import LoadedRules
-from agentm_assets.contract.spaces import is_model_exempt
 from agentm_assets.dreaming.veil import veil_of
-from agentm_assets.storage.locator import Locator
-from agentm_assets.storage.personal import is_personal
 
 SETTLED: Final = (None, "active")
 """Statuses of notes that count: what nobody has filed yet, and what was replaced or has expired,
@@ -65,7 +62,7 @@ def settled_inputs(
     """The settled notes that a derived page may be made from, by path: none of a space that is
     closed to models, none that a pass writes, no probe's. What they say of closed ones is veiled
     (`veil`). `where`: a further condition in SQL."""
-    veil = veil_of(connection, lambda path: not is_open(path, rules))
+    veil = veil_of(connection, lambda path: is_closed(path, rules.rules))
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM notes WHERE NOT generated AND ({where}) ORDER BY path"
     ).fetchall()
@@ -87,12 +84,7 @@ def settled_inputs(
 
 def is_open(path: str, rules: LoadedRules) -> bool:
     """Whether a background model may see the note at this path, and a derived page quote it."""
-    return not (
-        is_personal(Locator(path))
-        or is_model_exempt(path, rules.rules)
-        or is_model_exempt(path.casefold(), rules.rules)
-        or is_excluded(path, rules.rules.excludes)
-    )
+    return not is_closed(path, rules.rules)
 
 
 class Names:

@@ -10,17 +10,14 @@ import duckdb
 from agentm_assets.config.dreaming_table import DreamingTable
 from agentm_assets.config.enrichment_table import Batch, Limits
 from agentm_assets.config.vault import VaultLocation
-from agentm_assets.contract.excludes import is_excluded
+from agentm_assets.contract.closed import is_closed
 from agentm_assets.contract.rules import LoadedRules
-from agentm_assets.contract.spaces import is_in_space, is_model_exempt
 from agentm_assets.dreaming.budget import MutationBudget
 from agentm_assets.dreaming.veil import Veil, veil_of
 from agentm_assets.index.embed import TextEmbedder
 from agentm_assets.index.store import IndexStore
 from agentm_assets.models.spend import SpendLog
 from agentm_assets.models.tiers import Tiers
-from agentm_assets.storage.locator import Locator
-from agentm_assets.storage.personal import is_personal
 from agentm_assets.storage.seam import StorageBackend
 
 
@@ -70,12 +67,4 @@ class Night:
         return veil_of(connection, self.is_closed)
 
     def is_closed(self, path: str) -> bool:
-        return (
-            is_in_space(path, _PERSONAL)
-            or is_model_exempt(path, self.rules.rules)
-            or is_excluded(path, self.rules.rules.excludes)
-            or is_personal(Locator(path))
-        )
-
-
-_PERSONAL = frozenset({"personal"})
+        return is_closed(path, self.rules.rules)

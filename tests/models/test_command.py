@@ -67,10 +67,10 @@ def test_two_questions_do_not_share_a_folder(agent: Agent) -> None:
 def test_what_does_not_end_is_killed_with_its_children(agent: Agent, tmp_path: Path) -> None:
     told = tmp_path / "child"
     program = (
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import signal; signal.pause()'])\n"
         f"open({str(told)!r}, 'w').write(str(child.pid))\n"
         "print('{', flush=True)\n"
-        "time.sleep(600)"
+        "import signal; signal.pause()"
     )
     with pytest.raises(ModelUnavailable, match="did not answer within 3 s"):
         agent(program).ask(question(), timeout=3)
@@ -80,7 +80,7 @@ def test_what_does_not_end_is_killed_with_its_children(agent: Agent, tmp_path: P
 def test_a_child_that_outlives_the_agent_keeps_nobody_waiting(agent: Agent, tmp_path: Path) -> None:
     told = tmp_path / "child"
     program = (
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import signal; signal.pause()'])\n"
         f"open({str(told)!r}, 'w').write(str(child.pid))\n"
         "print('{\"ok\": true}')"
     )

@@ -6,8 +6,9 @@ from typing import Final
 
 import duckdb
 
+from agentm_assets.contract.closed import is_closed
 from agentm_assets.contract.rules import LoadedRules
-from agentm_assets.dreaming.inputs import Input, inputs_hash, is_open, settled_inputs
+from agentm_assets.dreaming.inputs import Input, inputs_hash, settled_inputs
 from agentm_assets.dreaming.similar import (
     clusters,
     content_words,
@@ -69,5 +70,5 @@ def find_repetitions(
         if len({trace.day for trace in traces}) > 1:
             found.append(Repetition(traces))
     kept = {trace.path for each in found for trace in each.traces}
-    veil = veil_of(connection, lambda path: not is_open(path, rules))
+    veil = veil_of(connection, lambda path: is_closed(path, rules.rules))
     return tuple(found), {path: veil.over(texts.get(path, "")) for path in kept}

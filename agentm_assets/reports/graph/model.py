@@ -8,9 +8,8 @@ from typing import Final
 
 import duckdb
 
-from agentm_assets.contract.excludes import is_excluded
+from agentm_assets.contract.closed import is_closed
 from agentm_assets.contract.rules_model import StorageRules
-from agentm_assets.contract.spaces import is_model_exempt
 from agentm_assets.dreaming.veil import veil_of
 
 MOST_NOTES: Final = 400
@@ -69,13 +68,6 @@ def read_graph(
     return graph_of(notes, connection.execute(_LINKS).fetchall(), most)
 
 
-def is_closed(path: str, rules: StorageRules | None) -> bool:
-    """Is the note one that no derived page may name?"""
-    if rules is None:
-        return is_model_exempt(path, _NoRules())
-    return is_model_exempt(path, rules) or is_excluded(path, rules.excludes)
-
-
 def graph_of(
     notes: dict[str, tuple[str, str]], links: Iterable[tuple[str, str]], most: int
 ) -> MemoryGraph:
@@ -128,12 +120,6 @@ def _nearest(waiting: list[tuple[int, int, str]], near: Counter[str]) -> str | N
         if -links == near[path]:
             return path
     return None
-
-
-class _NoRules:
-    contract_exempt_spaces = ()
-    model_exempt_spaces = ()
-    dampened_spaces = ()
 
 
 _NOTES = "SELECT path, title, space, memory_class, generated FROM notes ORDER BY path"
