@@ -138,6 +138,25 @@ def read_sentences(value: object, most: int) -> tuple[Sentence, ...] | Refused:
     return tuple(found)
 
 
+def read_stated(
+    text: str,
+    field: str,
+    most: int,
+    sources: Sequence[str],
+    known: Sequence[str] = (),
+    *,
+    least_held: float = LEAST_HELD,
+) -> tuple[Sentence, ...] | Refused:
+    """An answer that is only a list of sentences under `field`, through all gates."""
+    found = read_answer(text, field)
+    if isinstance(found, Refused):
+        return found
+    sentences = read_sentences(found[field], most)
+    if isinstance(sentences, Refused):
+        return sentences
+    return refuse_sentences(sentences, sources, known, least_held=least_held) or sentences
+
+
 def refuse_sentences(
     sentences: Sequence[Sentence],
     sources: Sequence[str],

@@ -15,7 +15,6 @@ from typing import Final
 import duckdb
 
 from agentm_assets.dreaming.asking import Asking, asking_of
-from agentm_assets.dreaming.derived_page import OperatorsPage, written_page
 from agentm_assets.dreaming.entities.facts import newest_first
 from agentm_assets.dreaming.grounded import (
     Grounded,
@@ -24,16 +23,15 @@ from agentm_assets.dreaming.grounded import (
     ask_grounded,
     closed_schema,
     numbered,
-    read_answer,
-    read_sentences,
-    refuse_sentences,
+    read_stated,
     scrubbed_sources,
     sentences_schema,
 )
 from agentm_assets.dreaming.inputs import Input, settled_inputs
 from agentm_assets.dreaming.night import Night
+from agentm_assets.dreaming.pages.page import page_change
 from agentm_assets.dreaming.plain_text import quotable, sentence_around
-from agentm_assets.dreaming.stage import Change, Leave, Plan
+from agentm_assets.dreaming.stage import Change, Plan
 from agentm_assets.dreaming.veil import Veil
 from agentm_assets.enrichment.gates.dates import find_dates
 from agentm_assets.models.protocol import ModelRequest
@@ -194,13 +192,7 @@ def ask_for_sentences(
     )
 
     def read(text: str) -> tuple[Sentence, ...] | Refused:
-        found = read_answer(text, "sentences")
-        if isinstance(found, Refused):
-            return found
-        sentences = read_sentences(found["sentences"], 2)
-        if isinstance(sentences, Refused):
-            return sentences
-        return refuse_sentences(sentences, sources) or sentences
+        return read_stated(text, "sentences", 2, sources)
 
     said = ask_grounded(
         asking,
@@ -237,10 +229,4 @@ def _change(
     for name, part in parts.items():
         lines += ["", f"## {name}", "", *(line.shown for line in part)]
 
-    def build(held: bytes | None) -> bytes:
-        try:
-            return written_page(held, owned, lines)
-        except OperatorsPage as error:
-            raise Leave("taken-over") from error
-
-    return Change(place, "rewrite", build)
+    return page_change(place, owned, lines)

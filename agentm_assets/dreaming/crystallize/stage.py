@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
-from agentm_assets.capture.slug import NAMELESS, slugify, with_suffix
+from agentm_assets.capture.slug import NAMELESS, slugify
 from agentm_assets.contract import properties
 from agentm_assets.contract.frontmatter import read_frontmatter
 from agentm_assets.dreaming.asking import Asking, Pending, asking_of
@@ -19,7 +19,6 @@ from agentm_assets.dreaming.crystallize.repetition import (
     Repetition,
     find_repetitions,
 )
-from agentm_assets.dreaming.derived_page import OperatorsPage, written_page
 from agentm_assets.dreaming.draining import Jobs, most_tonight, remember, take
 from agentm_assets.dreaming.grounded import (
     Grounded,
@@ -37,10 +36,10 @@ from agentm_assets.dreaming.grounded import (
 )
 from agentm_assets.dreaming.inputs import Input, Names
 from agentm_assets.dreaming.night import Night
+from agentm_assets.dreaming.pages.page import free_place, memory_folder, page_change
 from agentm_assets.dreaming.plain_text import quotable
-from agentm_assets.dreaming.stage import Applied, Change, Leave, Plan
+from agentm_assets.dreaming.stage import Applied, Change, Plan
 from agentm_assets.models.protocol import ModelRequest
-from agentm_assets.projects.declared import space_folder
 from agentm_assets.projects.document import Property
 from agentm_assets.projects.maps import link
 from agentm_assets.storage.locator import Locator
@@ -130,7 +129,10 @@ class CrystallizedLessons:
             reasons = {
                 t: "new" if card is None else "traces-changed" for t, (_, card) in due.items()
             }
-            taken = {place.key for place in night.backend.list(_folder(night.backend))}
+            taken = {
+                place.key
+                for place in night.backend.list(memory_folder(night.backend, "crystallized"))
+            }
             for item in take(night, NAME, reasons, most_tonight(night, NAME)):
                 group, card = due[item.target]
                 said = ask_for_lesson(asking, group, texts)
@@ -171,7 +173,9 @@ class CrystallizedLessons:
 def read_cards(backend: StorageBackend) -> tuple[Card, ...]:
     """The cards of this stage that somebody has not retired, by path."""
     found: list[Card] = []
-    for place in sorted(backend.list(_folder(backend)), key=lambda each: each.key):
+    for place in sorted(
+        backend.list(memory_folder(backend, "crystallized")), key=lambda each: each.key
+    ):
         if not place.name.endswith(".md"):
             continue
         try:
@@ -264,7 +268,13 @@ def _change(
     taken: set[str],
 ) -> Change:
     assert lesson.title is not None
-    place = card.place if card is not None else _place(_folder(night.backend), lesson.title, taken)
+    place = (
+        card.place
+        if card is not None
+        else free_place(
+            memory_folder(night.backend, "crystallized"), slugify(lesson.title) or NAMELESS, taken
+        )
+    )
     taken.add(place.key)
     days = sorted(trace.day for trace in group.traces if trace.day)
     owned: dict[str, Property | None] = {
@@ -283,13 +293,7 @@ def _change(
     }
     lines = _lines(lesson, group.traces)
 
-    def build(held: bytes | None) -> bytes:
-        try:
-            return written_page(held, owned, lines)
-        except OperatorsPage as error:
-            raise Leave("taken-over") from error
-
-    return Change(place, "new" if card is None else "rewrite", build)
+    return page_change(place, owned, lines, "new" if card is None else "rewrite")
 
 
 def _lines(lesson: Lesson, traces: Sequence[Input]) -> list[str]:
@@ -300,18 +304,3 @@ def _lines(lesson: Lesson, traces: Sequence[Input]) -> list[str]:
         day = f"{each.day} " if each.day else ""
         lines.append(f"- {day}{link(each.path, each.title)}{': ' + said if said else ''}")
     return lines
-
-
-def _place(folder: Locator, title: str, taken: set[str]) -> Locator:
-    slug = slugify(title) or NAMELESS
-    for suffix in ("", *map(str, range(2, 100))):
-        place = folder.child(f"{with_suffix(slug, suffix) if suffix else slug}.md")
-        if place.key not in taken:
-            return place
-    raise StorageError(f"{folder}/{slug}.md: every name for the card is taken; rename some")
-
-
-def _folder(backend: StorageBackend) -> Locator:
-    return (
-        (space_folder(backend, "Agent") or Locator("Agent")).child("memory").child("crystallized")
-    )

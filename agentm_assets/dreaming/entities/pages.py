@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentm_assets.capture.slug import NAMELESS, slugify, with_suffix
+from agentm_assets.capture.slug import NAMELESS, slugify
 from agentm_assets.contract import properties
 from agentm_assets.contract.frontmatter import Frontmatter, read_frontmatter
 from agentm_assets.contract.rules import LoadedRules
@@ -12,7 +12,7 @@ from agentm_assets.dreaming.entities.facts import TYPES, Fact
 from agentm_assets.dreaming.entities.names import name_key
 from agentm_assets.dreaming.entities.resolve import Entity, Known
 from agentm_assets.dreaming.inputs import Input
-from agentm_assets.projects.declared import space_folder
+from agentm_assets.dreaming.pages.page import free_place, memory_folder
 from agentm_assets.projects.document import Property
 from agentm_assets.projects.maps import link
 from agentm_assets.storage.locator import Locator
@@ -55,15 +55,12 @@ class Page:
         )
 
 
-def entities_folder(backend: StorageBackend) -> Locator:
-    """`Agent/memory/entities`, with the name of `Agent` as it is on disk."""
-    return (space_folder(backend, "Agent") or Locator("Agent")).child("memory").child("entities")
-
-
 def read_pages(backend: StorageBackend) -> tuple[Page, ...]:
     """The pages of entities, by path. One that can't be read, or names no key, is left out."""
     found: list[Page] = []
-    for place in sorted(backend.list(entities_folder(backend)), key=lambda each: each.key):
+    for place in sorted(
+        backend.list(memory_folder(backend, "entities")), key=lambda each: each.key
+    ):
         if not place.name.endswith(".md"):
             continue
         try:
@@ -134,12 +131,7 @@ def title_of(entity: Entity) -> str:
 def place_for(entity: Entity, folder: Locator, taken: Mapping[str, object]) -> Locator:
     """Where a new page goes; `taken`: the keys of places that others have."""
     slug = slugify(title_of(entity).replace("/", " ")) or NAMELESS
-    for suffix in ("", entity.kind, *map(str, range(2, 100))):
-        name = with_suffix(slug, suffix) if suffix else slug
-        place = folder.child(f"{name}.md")
-        if place.key not in taken:
-            return place
-    raise StorageError(f"{folder}/{slug}.md: every name for the page is taken; rename some")
+    return free_place(folder, slug, taken, (entity.kind,))
 
 
 def owned_properties(

@@ -15,9 +15,7 @@ from agentm_assets.dreaming.grounded import (
     ask_grounded,
     closed_schema,
     numbered,
-    read_answer,
-    read_sentences,
-    refuse_sentences,
+    read_stated,
     scrubbed_sources,
     sentences_schema,
 )
@@ -63,13 +61,7 @@ def ask_for_prose(
     )
 
     def read(text: str) -> tuple[Sentence, ...] | Refused:
-        found = read_answer(text, "sentences")
-        if isinstance(found, Refused):
-            return found
-        sentences = read_sentences(found["sentences"], MOST_SENTENCES)
-        if isinstance(sentences, Refused):
-            return sentences
-        return refuse_sentences(sentences, sources, (subject,)) or sentences
+        return read_stated(text, "sentences", MOST_SENTENCES, sources, (subject,))
 
     about = [fact.note.path for fact in told]
     return ask_grounded(asking, request, about, [subject, *sources], read, paragraph)

@@ -30,7 +30,6 @@ from agentm_assets.dreaming.entities.pages import (
     MOST_SHOWN,
     VERSION,
     Page,
-    entities_folder,
     known_of,
     owned_properties,
     page_lines,
@@ -42,6 +41,7 @@ from agentm_assets.dreaming.entities.resolve import Entity, Registry, entities
 from agentm_assets.dreaming.grounded import Grounded, Refused
 from agentm_assets.dreaming.inputs import Input, Names, inputs_hash
 from agentm_assets.dreaming.night import Night
+from agentm_assets.dreaming.pages.page import memory_folder
 from agentm_assets.dreaming.stage import Applied, Change, Kind, Leave, Plan
 from agentm_assets.dreaming.veil import Veil
 from agentm_assets.ledger import queue
@@ -205,7 +205,7 @@ def _job(
 def _worked(night: Night, asking: Asking, names: Names, jobs: Sequence[_Job]) -> Jobs:
     """The changes of the jobs. Of a page that is made anew the paragraph is asked for, too."""
     work = Jobs()
-    folder = entities_folder(night.backend)
+    folder = memory_folder(night.backend, "entities")
     taken: dict[str, object] = {place.key: None for place in night.backend.list(folder)}
     for job in jobs:
         target = job.target

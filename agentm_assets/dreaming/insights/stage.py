@@ -13,13 +13,12 @@ from typing import Final
 
 import duckdb
 
-from agentm_assets.capture.slug import NAMELESS, slugify, with_suffix
+from agentm_assets.capture.slug import NAMELESS, slugify
 from agentm_assets.contract import properties
 from agentm_assets.contract.frontmatter import read_frontmatter
 from agentm_assets.contract.rules import LoadedRules
 from agentm_assets.dreaming.asking import Asking, Pending, asking_of
 from agentm_assets.dreaming.crystallize.stage import LONGEST_TITLE, Lesson, read_lesson
-from agentm_assets.dreaming.derived_page import OperatorsPage, written_page
 from agentm_assets.dreaming.draining import Jobs, most_tonight, remember, take
 from agentm_assets.dreaming.entities.facts import kinds_with_pages, newest_first, read_mentions
 from agentm_assets.dreaming.entities.pages import KEYS
@@ -34,10 +33,10 @@ from agentm_assets.dreaming.grounded import (
 )
 from agentm_assets.dreaming.inputs import Input, Names, inputs_hash
 from agentm_assets.dreaming.night import Night
+from agentm_assets.dreaming.pages.page import free_place, memory_folder, page_change
 from agentm_assets.dreaming.similar import read_texts
-from agentm_assets.dreaming.stage import Applied, Change, Leave, Plan
+from agentm_assets.dreaming.stage import Applied, Change, Plan
 from agentm_assets.models.protocol import ModelRequest
-from agentm_assets.projects.declared import space_folder
 from agentm_assets.projects.document import Property
 from agentm_assets.projects.maps import link
 from agentm_assets.storage.locator import Locator
@@ -124,7 +123,7 @@ class Insights:
             with night.index() as connection:
                 paths = {n.path for i in items for n in targets[i.target].notes[:MOST_NOTES]}
                 texts = night.veil(connection).over_all(read_texts(connection, sorted(paths)))
-            folder = _folder(night.backend)
+            folder = memory_folder(night.backend, "crystallized")
             taken = {place.key for place in night.backend.list(folder)}
             for item in items:
                 matter = targets[item.target]
@@ -138,7 +137,13 @@ class Insights:
                     jobs.through.append(item)
                 else:
                     held = known.get(matter.key)
-                    place = held.place if held else _place(folder, said.answer.title, taken)
+                    place = (
+                        held.place
+                        if held
+                        else free_place(
+                            folder, slugify(f"insight {said.answer.title}") or NAMELESS, taken
+                        )
+                    )
                     taken.add(place.key)
                     change = _change(place, held, asking, names, matter, said.answer)
                     jobs.add(item, change, said.keys)
@@ -178,7 +183,9 @@ def find_matters(connection: duckdb.DuckDBPyConnection, rules: LoadedRules) -> t
 def read_insights(backend: StorageBackend) -> tuple[Known, ...]:
     """The insights in the vault, retired ones too: what was told once is not told again."""
     found = []
-    for place in sorted(backend.list(_folder(backend)), key=lambda each: each.key):
+    for place in sorted(
+        backend.list(memory_folder(backend, "crystallized")), key=lambda each: each.key
+    ):
         if not place.name.endswith(".md"):
             continue
         try:
@@ -251,13 +258,7 @@ def _change(
     }
     lines = _lines(insight, matter.notes)
 
-    def build(old: bytes | None) -> bytes:
-        try:
-            return written_page(old, owned, lines)
-        except OperatorsPage as error:
-            raise Leave("taken-over") from error
-
-    return Change(place, "new" if held is None else "rewrite", build)
+    return page_change(place, owned, lines, "new" if held is None else "rewrite")
 
 
 def _lines(insight: Lesson, notes: Sequence[Input]) -> list[str]:
@@ -267,18 +268,3 @@ def _lines(insight: Lesson, notes: Sequence[Input]) -> list[str]:
         note = notes[number - 1]
         lines.append(f"- {note.day + ' ' if note.day else ''}{link(note.path, note.title)}")
     return lines
-
-
-def _place(folder: Locator, title: str, taken: set[str]) -> Locator:
-    slug = slugify(f"insight {title}") or NAMELESS
-    for suffix in ("", *map(str, range(2, 100))):
-        place = folder.child(f"{with_suffix(slug, suffix) if suffix else slug}.md")
-        if place.key not in taken:
-            return place
-    raise StorageError(f"{folder}/{slug}.md: every name for the page is taken; rename some")
-
-
-def _folder(backend: StorageBackend) -> Locator:
-    return (
-        (space_folder(backend, "Agent") or Locator("Agent")).child("memory").child("crystallized")
-    )

@@ -13,11 +13,9 @@ import duckdb
 
 from agentm_assets.dreaming.inputs import Input, Names, settled_inputs
 from agentm_assets.dreaming.night import Night
-from agentm_assets.dreaming.pages.page import page_change
+from agentm_assets.dreaming.pages.page import memory_folder, page_change
 from agentm_assets.dreaming.stage import Plan
-from agentm_assets.projects.declared import space_folder
 from agentm_assets.projects.maps import link
-from agentm_assets.storage.locator import Locator
 
 OLD_AFTER_DAYS: Final = 60
 """Days after its end from which on a month is consolidated: its sessions are over by then."""
@@ -42,8 +40,7 @@ class CalendarCards:
         for each in traces.values():
             if each.day is not None and night.is_open(each.path):
                 months[each.day[:7]].append(each)
-        agent = space_folder(night.backend, "Agent") or Locator("Agent")
-        folder = agent.child("memory").child("crystallized")
+        folder = memory_folder(night.backend, "crystallized")
         changes = []
         for month, of in sorted(months.items()):
             if len(of) >= LEAST_TRACES and _is_old(month, night.now.date()):

@@ -12,10 +12,9 @@ import duckdb
 
 from agentm_assets.capture.slug import slugify
 from agentm_assets.dreaming.night import Night
-from agentm_assets.dreaming.pages.page import moc_properties, page_change
+from agentm_assets.dreaming.pages.page import memory_folder, moc_properties, page_change
 from agentm_assets.dreaming.stage import Change, Plan
 from agentm_assets.extract.aliases import fold
-from agentm_assets.projects.declared import space_folder
 from agentm_assets.projects.maps import link
 from agentm_assets.storage.locator import Locator
 
@@ -49,7 +48,7 @@ class Mocs:
         with night.index() as connection:
             topics, spellings = _topics(connection, night)
             pages = _standing(connection)
-        folder = mocs_folder(night)
+        folder = memory_folder(night.backend, "mocs")
         named: dict[str, str] = {}
         for topic in sorted(topics, key=lambda each: (-len(topics[each]), each))[:MOST_TOPICS]:
             slug = slugify(topic)
@@ -71,12 +70,6 @@ class Mocs:
             ]
             changes.append(_page(folder, _ROOT, "Topics of the memory", root or ["No topics yet."]))
         return Plan(tuple(changes), measured={"topics": len(named)})
-
-
-def mocs_folder(night: Night) -> Locator:
-    """`Agent/memory/mocs`, with the name of `Agent` as it is on disk."""
-    agent = space_folder(night.backend, "Agent") or Locator("Agent")
-    return agent.child("memory").child("mocs")
 
 
 def _page(folder: Locator, slug: str, title: str, lines: Sequence[str]) -> Change:

@@ -11,13 +11,13 @@ import duckdb
 from agentm_assets.capture.slug import slugify
 from agentm_assets.dreaming.derived_page import written_page
 from agentm_assets.dreaming.night import Night
+from agentm_assets.dreaming.pages.page import memory_folder
 from agentm_assets.dreaming.plain_text import quotable
 from agentm_assets.dreaming.stage import Change, Leave, Plan
 from agentm_assets.dreaming.veil import closed_names
 from agentm_assets.extract.aliases import fold
 from agentm_assets.extract.links import is_external
 from agentm_assets.privacy.scrub import scrub
-from agentm_assets.projects.declared import space_folder
 from agentm_assets.projects.maps import link
 from agentm_assets.storage.locator import Locator
 
@@ -60,7 +60,7 @@ class Stubs:
             missing, skipped = _missing(connection, night)
             standing = _standing(connection, night)
             taken = {path for (path,) in connection.execute("SELECT path FROM notes").fetchall()}
-        folder = entities_folder(night)
+        folder = memory_folder(night.backend, "entities")
         changes: list[Change] = []
         for target in sorted(missing):
             found = missing[target]
@@ -76,12 +76,6 @@ class Stubs:
         for path, (title, notes) in standing.items():
             changes.append(_change(Locator(path), title, notes, new=False))
         return Plan(tuple(changes), skipped=skipped, measured={"stubs": len(standing)})
-
-
-def entities_folder(night: Night) -> Locator:
-    """`Agent/memory/entities`, with the name of `Agent` as it is on disk."""
-    agent = space_folder(night.backend, "Agent") or Locator("Agent")
-    return agent.child("memory").child("entities")
 
 
 def _change(place: Locator, name: str, notes: dict[str, str], *, new: bool) -> Change:

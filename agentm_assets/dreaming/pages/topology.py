@@ -8,7 +8,7 @@ import duckdb
 from agentm_assets.contract.spaces import is_generated, space_of
 from agentm_assets.dreaming.derived_page import written_page
 from agentm_assets.dreaming.night import Night
-from agentm_assets.dreaming.pages.mocs import mocs_folder
+from agentm_assets.dreaming.pages.page import memory_folder
 from agentm_assets.dreaming.stage import Change, Plan
 from agentm_assets.projects.declared import declared_projects, space_folder
 from agentm_assets.projects.maps import link, project_map_name
@@ -97,7 +97,7 @@ def _places(counts: Counter[str]) -> list[str]:
 
 def _starts(night: Night) -> list[str]:
     found: list[tuple[str, str]] = []
-    root = mocs_folder(night).child("memory.md")
+    root = memory_folder(night.backend, "mocs").child("memory.md")
     agent = space_folder(night.backend, "Agent") or Locator("Agent")
     for place, title in (
         (root, "Topics of the memory"),

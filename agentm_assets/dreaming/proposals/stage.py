@@ -21,9 +21,7 @@ from agentm_assets.dreaming.grounded import (
     ask_grounded,
     closed_schema,
     numbered,
-    read_answer,
-    read_sentences,
-    refuse_sentences,
+    read_stated,
     scrubbed_sources,
     sentences_schema,
 )
@@ -158,14 +156,8 @@ def ask_for_proposals(
     )
 
     def read(text: str) -> tuple[Sentence, ...] | Refused:
-        found = read_answer(text, "proposals")
-        if isinstance(found, Refused):
-            return found
-        sentences = read_sentences(found["proposals"], MOST_PROPOSALS)
-        if isinstance(sentences, Refused):
-            return sentences
         # A proposal is not in the counts: what it rests on must be, what it wants is its own.
-        return refuse_sentences(sentences, sources, (), least_held=0.2) or sentences
+        return read_stated(text, "proposals", MOST_PROPOSALS, sources, least_held=0.2)
 
     return ask_grounded(asking, request, (), sources, read, lambda _: "")
 
