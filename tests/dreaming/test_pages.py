@@ -7,6 +7,7 @@ from estate import Estate
 
 from agentm_assets.contract.footer import OPENING, strip_footer
 from agentm_assets.dreaming.attempt import run_night
+from agentm_assets.dreaming.order import STAGES as ALL_STAGES
 from agentm_assets.dreaming.pages.calendar_cards import CalendarCards
 from agentm_assets.dreaming.pages.contract_findings import ContractFindings
 from agentm_assets.dreaming.pages.footers import ReferenceFooters
@@ -281,3 +282,14 @@ def test_what_the_stage_mends_is_no_work_for_the_operator(full: Estate) -> None:
     report = run_stage(full.night(), ContractFindings())
     assert f"{MEMORY}/old-type.md" in report.paths
     assert not [line for line in report.notes if "old-type" in line]
+
+
+def test_a_note_without_properties_is_through_in_one_night(estate: Estate) -> None:
+    path = estate.write(f"{MEMORY}/bare.md", "Always warm the lid before use, it sticks so.\n")
+    estate.commit()
+    assert [each.error for each in run_night(estate.night(), ALL_STAGES) if each.error] == []
+    assert "rules_hash: " in estate.text(path)
+    files, head = estate.files(), estate.head()
+    again = list(run_night(estate.night(now=estate.now), ALL_STAGES))
+    assert sum(each.applied for each in again) == 0
+    assert (estate.files(), estate.head()) == (files, head)

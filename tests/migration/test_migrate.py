@@ -139,3 +139,14 @@ def test_words_that_mean_nothing_are_refused(vault: Path, arguments: tuple[str, 
 
 def test_the_command_is_registered() -> None:
     assert "migrate" in {command.name for command in app.registered_commands}
+
+
+@pytest.mark.parametrize("folder", ["../x", "/no/such", "blog/none"])
+def test_a_folder_that_is_not_there_changes_nothing(
+    vault: Path, notes: dict[str, bytes], git: Callable[..., str], folder: str
+) -> None:
+    before = held(vault)
+    done = run("--folder", folder)
+    assert done.returncode == 2
+    assert "no such folder" in done.stderr
+    assert held(vault) == before

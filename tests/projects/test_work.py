@@ -136,6 +136,7 @@ def test_the_map_keeps_what_the_operator_wrote_and_follows_the_files(
     assert renew_map(location, store, "lid", now).paths == ()
     write("projects/lid/docs/a|b#c.md", "---\ntitle: 'Odd ]] name'\n---\n")
     write("projects/lid/docs/b\n<!-- x.md", f"---\ntitle: <i>{'Long ' * 100}\n---\n")
+    write("projects/lid/docs/c\nd.md", "x\n")
     write("projects/lid/docs/old.md", "---\nstatus: expired\n---\n")
     write("projects/lid/_harness/PLAN.md", "machine\n")
     assert renew_map(location, store, "lid", now).paths == ("projects/lid/moc-lid.md",)
@@ -144,6 +145,7 @@ def test_the_map_keeps_what_the_operator_wrote_and_follows_the_files(
     assert "updated: 2026-08-14T09:30:00Z" in text
     assert "PLAN" not in text and "old" not in text
     assert "](/projects/lid/docs/b%0A%3C%21--%20x.md)" in text
+    assert "[c d](/projects/lid/docs/c%0Ad.md)" in text
     assert "<i>" not in text and max(map(len, text.splitlines())) < 300
     frontmatter = read_frontmatter(page.read_bytes())
     targets = {link.target for link in extract_links(page.read_bytes(), frontmatter.body_start, [])}
