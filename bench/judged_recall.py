@@ -9,9 +9,11 @@ so does the whole for its parts when it is split.
   path are left out.
 - lines: lines of four to twelve words that one note alone has.
 - gained, lost: ids of questions whose note came among the first five in one state alone.
+- `--dream`: asked once more after a night (`agentm dream`); `dreamt` compares that with the first
+  state, with what the night wrote.
 
-The exit code is 1 when a gold question is lost. The judge is the one that the environment
-configures: without a model, the extractive one.
+The exit code is 1 when a gold question is lost, to the judging or to the night. The judge is the one
+that the environment configures: without a model, the extractive one.
 """
 
 import argparse
@@ -37,6 +39,7 @@ from agentm_assets.recall.question import RecallOptions
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 WITHIN = 5
+DERIVED = frozenset({"mocs", "entities", "crystallized"})
 UNJUDGED = "\n[profiles.default.enrichment.after_capture]\nnotes = 0\n"
 NOTE = """---
 type: reference
@@ -143,6 +146,7 @@ def main() -> None:
     parser.add_argument("notes", type=Path)
     parser.add_argument("--gold", type=Path)
     parser.add_argument("--lines", type=int, default=300, help="how many questions are lines")
+    parser.add_argument("--dream", action="store_true", help="measure after a night, too")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     sets = {
@@ -165,6 +169,13 @@ def main() -> None:
         after = {name: ranks(vault, questions) for name, questions in sets.items()}
         runs = done["runs"]
         results = {name: compared(before[name], after[name]) for name in sets}
+        if options.dream:
+            vault.agentm("dream")
+            dreamt = {name: ranks(vault, questions) for name, questions in sets.items()}
+            made = sorted((vault.root / "Agent").rglob("*.md"))
+            derived = [file for file in made if file.parent.name in DERIVED]
+            results |= {f"{name} dreamt": compared(before[name], dreamt[name]) for name in sets}
+            results["dreamt"] = {"derived pages": len(derived)}
     report(
         {
             "machine": machine(),
@@ -181,7 +192,8 @@ def main() -> None:
         },
         as_json=options.json,
     )
-    if results["gold"]["lost"] != "none":
+    losses = [each["lost"] for name, each in results.items() if name.startswith("gold")]
+    if set(losses) != {"none"}:
         sys.exit(1)
 
 
