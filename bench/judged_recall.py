@@ -12,8 +12,8 @@ so does the whole for its parts when it is split.
 - `--dream`: asked once more after a night (`agentm dream`); `dreamt` compares that with the first
   state, with what the night wrote.
 
-The exit code is 1 when a gold question is lost, to the judging or to the night. The judge is the one
-that the environment configures: without a model, the extractive one.
+The exit code is 1 when a gold question is lost, to the judging or to the night. The judge is the
+one that the environment configures: without a model, the extractive one.
 """
 
 import argparse

@@ -5,7 +5,10 @@ people who repair them and what they decided. Each simulated day brings new capt
 indexed and judged by the judge that ships, and all stages of the night run with that night's clock.
 A local server that speaks a provider's wire format answers the questions of the stages; its batches
 are ready the night after. Without `--model` no model is there. `--declare N`: the operator declares
-the type `person` before that night, which makes every judgment stale.
+the type `person` before that night, which makes every judgment stale. `--corpus FOLDER
+--gold FILE`: the notes of that folder come first, as captures, and the questions of the file about
+them (a JSON list of `id`, `question`, `expected_note_paths`) are asked before and after in place of
+those about the appliances.
 
 Per night: seconds, calls and tokens, files written, what the cap held back, the depth of the queues
 and the age of their oldest item in days, and the share of each stage's targets that is current. At
@@ -212,6 +215,26 @@ class Estate:
             place.write_text(f"---\n{head}\n---\n{text_of(self.written)}\n")
             self.written += 1
 
+    def adopt(self, source: Path) -> dict[str, str]:
+        """The notes of a folder as captures; the path of each by the one that it had."""
+        places = {}
+        for number, note in enumerate(sorted(source.rglob("*.md"))):
+            text = note.read_text("utf-8", errors="replace")
+            heading = next(
+                (x[2:].strip() for x in text.split("\n") if x.startswith("# ")), note.stem
+            )
+            head = [
+                "type: reference",
+                "status: unfiled",
+                f"captured: 2025-{number % 12 + 1:02}-11T09:00:00Z",
+                f"title: {json.dumps(heading, ensure_ascii=False)}",
+            ]
+            path = f"Agent/memory/semantic/2025/{number % 12 + 1:02}/adopted-{number:05}.md"
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / path).write_text("\n".join(["---", *head, "---", text]), "utf-8")
+            places[str(note.relative_to(source))] = path
+        return places
+
     def declare_person(self) -> None:
         rules = self.root / RULES
         text = rules.read_text()
@@ -309,6 +332,8 @@ def main() -> None:
     parser.add_argument("--declare", type=int, help="night before which `person` is declared")
     parser.add_argument("--judged", type=int, default=20_000, help="notes judged in a night")
     parser.add_argument("--known", type=int, default=150, help="questions of the recall test")
+    parser.add_argument("--corpus", type=Path, help="notes that come first")
+    parser.add_argument("--gold", type=Path, help="questions about them")
     parser.add_argument("--take-back", type=int, default=3, help="nights that are taken back")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -316,12 +341,17 @@ def main() -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="agentm-bench-")))
         estate = Estate(folder)
         estate.judging = Batch(notes=options.judged)
+        adopted = estate.adopt(options.corpus) if options.corpus else {}
         estate.capture(options.notes, START - timedelta(days=365), START)
         began = time.perf_counter()
         estate.agentm("index")
         print(f"first index and judgment: {time.perf_counter() - began:.0f} s", file=sys.stderr)
         names = estate.files()
-        questions = questions_of(estate, options.known)
+        questions = (
+            gold_questions(options.gold, adopted)
+            if options.gold
+            else questions_of(estate, options.known)
+        )
         before = recalled(estate, questions)
         models, spend, end_batches = stack.enter_context(served(options.model, estate))
         nights, marks = [], []
@@ -362,9 +392,22 @@ def main() -> None:
         )
 
 
-def questions_of(estate: Estate, most: int) -> dict[str, tuple[str, str]]:
-    """id -> the question and the path of its note, for notes that nothing repeats."""
-    found: dict[str, tuple[str, str]] = {}
+Questions = dict[str, tuple[str, tuple[str, ...]]]
+"""id -> the question and the paths of the notes that answer it, as they were at first."""
+
+
+def gold_questions(file: Path, adopted: dict[str, str]) -> Questions:
+    """Those of the file that a note answers."""
+    return {
+        each["id"]: (each["question"], tuple(adopted[path] for path in each["expected_note_paths"]))
+        for each in json.loads(file.read_text("utf-8"))
+        if each["expected_note_paths"]
+    }
+
+
+def questions_of(estate: Estate, most: int) -> Questions:
+    """About notes that nothing repeats."""
+    found: Questions = {}
     paths = sorted(path for path in estate.files() if path.startswith(_CAPTURED))
     for path in random.Random(7).sample(paths, len(paths)):
         text = (estate.root / path).read_text()
@@ -372,13 +415,13 @@ def questions_of(estate: Estate, most: int) -> dict[str, tuple[str, str]]:
         if number is None or int(number[1]) % 7 == 0 or len(found) == most:
             continue
         n = int(number[1])
-        found[f"q{n}"] = (filled(ASKED[n % len(ASKED)], n), path)
+        found[f"q{n}"] = (filled(ASKED[n % len(ASKED)], n), (path,))
     return found
 
 
-def recalled(estate: Estate, questions: dict[str, tuple[str, str]]) -> dict[str, Found]:
-    """id -> the place of the note among the first ten, None when it is not there, and the deepest
-    derivation of what was recalled."""
+def recalled(estate: Estate, questions: Questions) -> dict[str, Found]:
+    """id -> the place of the first right note among the first ten, None when none is there, and the
+    deepest derivation of what was recalled."""
     warm = WarmSources(estate.settings, estate.env, lambda f: estate.embedder, lambda f, p: None)
     moved = {change.moved_from: change.path for change in read_log(estate.backend)[0]}
     with estate.store.transaction() as connection:
@@ -386,16 +429,21 @@ def recalled(estate: Estate, questions: dict[str, tuple[str, str]]) -> dict[str,
     found: dict[str, Found] = {}
     try:
         sources = warm.current()
-        for key, (question, path) in questions.items():
-            while path in moved:
-                path = moved[path]
+        for key, (question, paths) in questions.items():
+            right = {_now(path, moved) for path in paths}
             hits = recall(question, RecallOptions(now=datetime.now(UTC), k=10), sources).hits
-            places = [at for at, hit in enumerate(hits, 1) if path in (hit.path, *hit.duplicates)]
+            places = [at for at, hit in enumerate(hits, 1) if right & {hit.path, *hit.duplicates}]
             deepest = max((depths.of(hit.path) for hit in hits[:5]), default=0)
             found[key] = Found(places[0] if places else None, deepest)
     finally:
         warm.close()
     return found
+
+
+def _now(path: str, moved: dict[str | None, str]) -> str:
+    while path in moved:
+        path = moved[path]
+    return path
 
 
 def compared(before: dict[str, Found], after: dict[str, Found]) -> dict[str, Any]:
